@@ -18,7 +18,7 @@ from recollect.evaluate.compare import compare_sets
 from recollect.evaluate.corpus import EvalResources, clock_of, imported
 from recollect.evaluate.datasets import EvalQuery, read_dataset, select
 from recollect.evaluate.measures import ndcg
-from recollect.profile import Profile, load_profile
+from recollect.profile import Profile, ReciprocalRanks, load_profile
 from recollect.records import Scope
 from recollect.replies import Mode, Request
 
@@ -45,18 +45,18 @@ def _retrieve(profile: Profile, **values: object) -> Profile:
 EVEN = {"words": 1.0, "vector": 1.0}
 WITHOUT: Mapping[str, Callable[[Profile], Profile]] = {
     "turns by how much they say": lambda p: replace(p, weigh=replace(p.weigh, informativeness_shift=0.0)),
-    "smoothing by neighbours": lambda p: replace(p, smooth=replace(p.smooth, weight=0.0)),
+    "smoothing by neighbors": lambda p: replace(p, smooth=None),
     "words next to each other": lambda p: _words(p, bigram_weight=0.0),
     "lucene's idf (fts5's)": lambda p: _words(p, idf="fts5"),
     "title x 3 (x 2)": lambda p: _fields(p, title=2.0),
     "neighbours as fields": lambda p: _fields(p, before=0.0, after=0.0, around=0.0),
     "neighbours in vectors": lambda p: _retrieve(p, context_vectors=False),
     "date as a field": lambda p: _fields(p, date=0.0),
-    "typo tolerance": lambda p: _words(p, typo_weight=0.0),
+    "typo tolerance": lambda p: replace(p, typos=None),
     "small words left out": lambda p: _words(p, drop_stopwords=False),
     "scores of both lists": lambda p: _retrieve(p, cross_score=False),
     "weights for code": lambda p: _fuse(p, code_weights={}),
-    "weighted sum (RRF 60)": lambda p: _fuse(p, method="rrf", k=60.0, weights=EVEN, code_weights={}),
+    "weighted sum (RRF 60)": lambda p: replace(p, fuse=ReciprocalRanks(k=60.0, weights=EVEN)),
 }
 
 

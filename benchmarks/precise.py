@@ -42,6 +42,7 @@ class Shown:
 def ask_all(dataset: Dataset, corpus: Corpus, *, cut: float, dev: bool) -> list[Shown]:
     """Ask every question of one half, with this *cut*."""
     profile, clock = load_profile("default"), clock_of(dataset)
+    assert profile.precise is not None  # noqa: S101
     sharp = replace(profile, precise=replace(profile.precise, cut=cut))
     found = []
     for query in dataset.queries:

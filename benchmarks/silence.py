@@ -12,6 +12,7 @@ import argparse
 import json
 import math
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +25,7 @@ from common import DATA, cached_embedder, print_table, watched
 from recollect.embedders.contract import Embedder
 from recollect.evaluate.corpus import UNDATED, Corpus, EvalResources, imported
 from recollect.evaluate.datasets import Dataset, EvalQuery, read_dataset
-from recollect.profile import Calibration, LogisticModel, Profile, load_profile
+from recollect.profile import Answerability, Calibration, Profile, VectorModel, load_profile
 from recollect.records import Scope
 from recollect.replies import Mode, Request
 from recollect.search.answerability import calibration, length_adjusted, log_odds, stretch
@@ -46,7 +47,7 @@ GROUPS = (*FITTED, SAME, "as asked", f"locomo {GONE}", f"scifact {GONE}")
 ANSWERABLE = 5 / 6
 """How many questions have an answer, as far as the chance that is fitted is concerned."""
 KEPT = 0.95
-START = Calibration(hybrid=LogisticModel(coverage=7.0, cosine=13.0), semantic=LogisticModel(cosine=18.0))
+START = Calibration(hybrid=VectorModel(coverage=7.0, cosine=13.0), semantic=VectorModel(cosine=18.0))
 """Which of the first hits speaks while a model is fitted of which nothing is known yet."""
 CHATTER = (
     "Good morning, I hope the week has been kind to you so far.",
@@ -194,6 +195,12 @@ def ask_all(
     return judged
 
 
+def _rules(profile: Profile) -> Answerability:
+    if profile.answerability is None:
+        sys.exit(f"the profile {profile.name} does not list [answerability]")
+    return profile.answerability
+
+
 def ask(probe: Probe, mode: Mode, corpus: Corpus, profile: Profile) -> Judged:
     """Return what is made of *probe*; where nothing at all is found an answer has no chance."""
     scope = Scope(projects=frozenset({probe.project}))
@@ -201,7 +208,7 @@ def ask(probe: Probe, mode: Mode, corpus: Corpus, profile: Profile) -> Judged:
     evidence = corpus.search(request, profile, now=UNDATED).evidence
     if evidence is None:
         return Judged(probe=probe, probability=0.0)
-    rules, length = profile.answerability, query_length(parse(probe.text, now=UNDATED))
+    rules, length = _rules(profile), query_length(parse(probe.text, now=UNDATED))
     given = max(1, len(names_given(probe.text)))
     return Judged(
         probe=probe,
@@ -315,15 +322,15 @@ def _reliability(half: Sides) -> Sequence[Mapping[str, str]]:
 # --- fitting -------------------------------------------------------------------------------------
 
 
-def fit(judged: Sequence[Judged], parts: Sequence[str]) -> LogisticModel:
+def fit(judged: Sequence[Judged], parts: Sequence[str]) -> VectorModel:
     """Return the logistic line through *parts* on the dev half: every group counts alike, and so do its two sides."""
     dev = [each for each in judged if each.probe.dev and each.probe.group in FITTED]
     found = _logistic(_columns(dev, parts), *_weighed(dev))
     *weights, intercept = (round(value, 2) for value in found)
-    return LogisticModel(intercept=intercept, **dict(zip(parts, weights, strict=True)))
+    return VectorModel(intercept=intercept, **dict(zip(parts, weights, strict=True)))
 
 
-def fit_details(judged: Sequence[Judged], model: LogisticModel, ceiling: float) -> list[float]:
+def fit_details(judged: Sequence[Judged], model: VectorModel, ceiling: float) -> list[float]:
     """Return what absent names and a missing value take from the log odds of *model*, on the dev half of SAME."""
     dev = [each for each in judged if each.probe.dev and each.probe.group == SAME]
     about = (log_odds(model, coverage=each.coverage, cosine=each.cosine) + model.size * each.size for each in dev)
@@ -383,14 +390,14 @@ def print_fit(judged: Mapping[Mode, Sequence[Judged]], fingerprint: str, *, ceil
         print(f"{mode} = {_toml(model)}")
 
 
-def _toml(model: LogisticModel) -> str:
+def _toml(model: VectorModel) -> str:
     parts = {each.name: getattr(model, each.name) for each in fields(model)}
     return "{ " + ", ".join(f"{name} = {value:g}" for name, value in parts.items() if value) + " }"
 
 
 def fitting(profile: Profile, fingerprint: str) -> Profile:
     """Return *profile* with something for the model to begin with, where nothing is known of it."""
-    rules = profile.answerability
+    rules = _rules(profile)
     models = rules.models if calibration(fingerprint, rules) else {**rules.models, fingerprint: START}
     return replace(profile, answerability=replace(rules, models=models))
 
@@ -410,14 +417,14 @@ def main() -> None:
     modes: list[Mode] = [mode for mode in PARTS if mode in given.modes.split(",")]
     asked = [probe for probe in probes(most=given.most) if probe.group in given.groups.split(",")]
     judged = ask_all(asked, modes, embedder=embedder, profile=profile, model=given.model)
-    threshold = profile.answerability.threshold
+    threshold = _rules(profile).threshold
     if given.json:
         print(json.dumps({mode: figures(each, threshold=threshold) for mode, each in judged.items()}))
         return
     for mode, each in judged.items():
         report(mode, each, threshold=threshold)
     if given.fit:
-        print_fit(judged, embedder.fingerprint, ceiling=profile.answerability.ceiling)
+        print_fit(judged, embedder.fingerprint, ceiling=_rules(profile).ceiling)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def main() -> None:
 
 def exact(profile: Profile) -> Profile:
     """Return *profile* without tolerance of typos."""
-    return replace(profile, words=replace(profile.words, typo_weight=0.0))
+    return replace(profile, typos=None)
 
 
 def one_set(name: str, most: int) -> None:

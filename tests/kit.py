@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -38,6 +38,7 @@ from recollect.records import (
 )
 from recollect.remember.formats.csv_text import csv_parts
 from recollect.remember.formats.record import Origin, Parsed
+from recollect.search.candidates import Candidate, Candidates, Given
 from recollect.stores.contract import Analyse, Store
 from recollect.stores.sqlite import open_sqlite
 
@@ -184,3 +185,27 @@ def read_csv(text: str, origin: Origin) -> Parsed:
         found = list(csv_parts(path, origin))
     memories = tuple(memory for part in found for memory in part.memories)
     return Parsed(memories=memories, problems=tuple(problem for part in found for problem in part.problems))
+
+
+def candidates_of(made: Iterable[Candidate]) -> Candidates:
+    """Return candidates as the columns that the stages of a search work on."""
+    candidates = tuple(made)
+    factors: dict[str, dict[int, float]] = {}
+    given: dict[str, Given] = {}
+    for each in candidates:
+        for name, factor in each.factors.items():
+            factors.setdefault(name, {})[each.id] = factor
+        for share in each.shares:
+            of = given.setdefault(share.ranking, Given(share.ranking, {}, {}, {}))
+            known = ((of.points, share.points), (of.ranks, share.rank), (of.natives, share.native))
+            for column, value in known:
+                if value is not None:
+                    column[each.id] = value  # type: ignore[index]
+    return Candidates(
+        [each.id for each in candidates],
+        [each.fused for each in candidates],
+        [each.score for each in candidates],
+        given=tuple(given.values()),
+        factors=factors,
+        drops={each.id: each.drop for each in candidates if each.drop is not None},
+    )

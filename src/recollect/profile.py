@@ -1,44 +1,35 @@
-"""Every number that moves a ranking, as data: a TOML file per profile, checked when it loads.
+"""Ranking profiles: one TOML file per profile, with a table for each stage of the search that runs.
 
-A key is a field of one of the classes below, and its type says what it may hold: a `Literal` its names, a `Range` its
-numbers. Anything else in a file is a ProfileError that names the key.
+A table lists a stage and holds its settings; a stage without a table does not run, unless it has a default below.
+The types below are the only description of the settings: `msgspec.convert` checks names, types and ranges, and any
+mismatch is a ProfileError that says where it is.
 """
 
-import math
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, ValidationError, convert, field
+from msgspec.structs import fields
 
 from recollect.errors import ProfileError
 from recollect.records import FIELDS
 
 BUILT_IN: Final = ("default", "cortex", "oro", "boocode", "nornicdb", "engram")
 
-
-class Range(NamedTuple):
-    """From what to what a number may be."""
-
-    least: float
-    most: float = math.inf
-
-
-class Names(NamedTuple):
-    """Which keys a table may have."""
-
-    names: tuple[str, ...]
-
-
-Share = Annotated[float, Range(0.0, 1.0)]
-Cosine = Annotated[float, Range(-1.0, 1.0)]
-Weight = Annotated[float, Range(0.0)]
-Positive = Annotated[float, Range(1e-9)]
-Count = Annotated[int, Range(0)]
-AtLeastOne = Annotated[int, Range(1)]
+_FINITE: Final = 1e12
+"""Every number is below this, so infinity is refused."""
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Cosine = Annotated[float, Meta(ge=-1.0, le=1.0)]
+Weight = Annotated[float, Meta(ge=0.0, lt=_FINITE)]
+Positive = Annotated[float, Meta(ge=1e-9, lt=_FINITE)]
+Number = Annotated[float, Meta(gt=-_FINITE, lt=_FINITE)]
+Count = Annotated[int, Meta(ge=0)]
+AtLeastOne = Annotated[int, Meta(ge=1)]
+FieldName = Annotated[str, Meta(pattern=f"^({'|'.join(FIELDS)})$")]
 Factor = Literal[
     "prior",
     "informativeness",
@@ -51,342 +42,352 @@ Factor = Literal[
     "importance",
     "lens",
 ]
-Normaliser = Literal["plain", "max_norm", "min_max", "divide", "saturate", "shifted_saturate", "term_count", "tanh"]
-"""The maps of search/fuse.py."""
+Normalizer = Literal["plain", "max_norm", "divide", "saturate", "shifted_saturate", "term_count"]
+"""The functions in search/fuse.py."""
 
 
-class Words(Struct, frozen=True, kw_only=True):
-    """How words are asked of the keyword index."""
-
-    join: Literal["or", "and", "cascade"] = "or"
-    """How plain words combine: or, and, or boocode's cascade of tiers."""
-    drop_stopwords: bool = True
-    """Whether stop words are dropped from a query, unless nothing else is left."""
-    operator_forms: Literal["exact", "stem"] = "exact"
-    """Whether a word beside OR, AND or NOT finds itself alone, or its other forms too, as a plain word does."""
-    drop_dates: bool = False
-    """Whether the words of a date are dropped from a plain query, unless nothing else is left."""
-    require_phrases: bool = False
-    """Whether every hit must hold the quoted phrases of a plain query, in every mode; else they only count."""
-    max_terms: AtLeastOne = 256
-    """How many distinct tokens a query may have; the rest of a very long one is not asked."""
-    typo_weight: Share = 0.0
-    """What the words near to one that no memory holds count together; 0 asks for words as they are typed."""
-    bigram_weight: Weight = 0.0
-    """What two words of the query count on top where they stand next to each other in a title or a body."""
-    idf: Literal["fts5", "lucene"] = "fts5"
-    """The inverse document frequency: fts5's, or lucene's, in which a word of half the memories still counts."""
-    k1: Weight = 1.2
-    b: Share = 0.75
-    fields: Annotated[Mapping[str, Weight], Names(FIELDS)] = field(default_factory=lambda: dict.fromkeys(FIELDS, 1.0))
-    """What a word weighs by the field it stands in; 0 leaves the field out."""
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings of one stage."""
 
 
-class Embed(Struct, frozen=True, kw_only=True):
-    """What is stored beside the vectors of a memory when they are written."""
+# --- asking the indexes ---------------------------------------------------------------------
+
+
+class Embed(Settings, frozen=True, kw_only=True):
+    """What is embedded when a memory is written."""
 
     context_weights: tuple[Weight, ...] = ()
-    """What the turns before, after, second before and second after count in a turn's context vector; () makes none."""
+    """Weights of the turns before, after, second before and second after in a turn's context vector; () makes none."""
 
 
-class Retrieve(Struct, frozen=True, kw_only=True):
-    """How much is fetched, and what is skipped."""
+class DropDates(Settings, frozen=True, kw_only=True):
+    """Drop date words ("last week") from a plain query if the store has memories of that time."""
+
+
+class Words(Settings, frozen=True, kw_only=True):
+    """How the word index is queried."""
+
+    join: Literal["or", "and", "cascade"] = "or"
+    """How plain words combine; `cascade` is boocode's sequence of tiers."""
+    drop_stopwords: bool = True
+    """Drop stop words from the query, unless nothing else is left."""
+    operator_forms: Literal["exact", "stem"] = "exact"
+    """Whether a word next to OR, AND or NOT matches only itself, or its other forms too, like a plain word."""
+    require_phrases: bool = False
+    """Require the quoted phrases of a plain query in every hit, in every mode; otherwise they only add to the score."""
+    bigram_weight: Weight = 0.0
+    """Extra weight of two adjacent query words that are adjacent in a title or a body."""
+    idf: Literal["fts5", "lucene"] = "fts5"
+    """With `lucene` a word in half of the memories still counts; the seeds score with FTS5's."""
+    k1: Weight = 1.2
+    b: Share = 0.75
+    fields: Mapping[FieldName, Weight] = field(default_factory=lambda: dict.fromkeys(FIELDS, 1.0))
+    """Weight of a word by the field it occurs in; 0 ignores the field."""
+
+
+class Typos(Settings, frozen=True, kw_only=True):
+    """Also search for words of the store that are one edit away from a query word that no memory contains."""
+
+    weight: Share
+    """Total weight of those words, and of the corrected query's vector."""
+
+
+class Retrieve(Settings, frozen=True, kw_only=True):
+    """How many candidates each index returns."""
 
     depth: AtLeastOne = 100
-    """How many candidates each list brings; it does not depend on the limit, so longer answers begin alike."""
+    """Candidates per ranking. It does not depend on the limit, so a longer answer starts like a shorter one."""
     depth_per_limit: Count = 0
-    """When above 0, a list brings this many times the limit instead."""
+    """If above 0, each ranking returns this many times the limit instead."""
     min_similarity: Cosine = -1.0
-    """The least cosine that the list of vectors brings."""
+    """The lowest cosine in the vector ranking."""
     cross_score: bool = False
-    """Whether a candidate of one list gets its exact score in the other."""
-    short_circuit: tuple[Weight, Weight] = (0.0, 0.0)
-    """Skip the vectors when the best normalised word score and its lead reach these; (0, 0) never."""
+    """Whether a candidate of one ranking gets its exact score in the other."""
     context_vectors: bool = False
-    """Whether a turn of a conversation is compared by its context vector, where it has one."""
-    exact_vectors: bool = False
-    """Whether vectors are compared one by one however many there are; else a large store may miss one in a thousand."""
+    """Whether a conversation turn is compared by its context vector, if it has one."""
     skip_unknown_scripts: bool = False
-    """Whether the vectors are left out for a query in a script that the model does not know."""
-    fallback: bool = False
-    """Whether a list that is empty leaves the other one to answer alone, with its own scores."""
+    """Skip the vectors for a query in a script that the model does not know."""
 
 
-class Expand(Struct, frozen=True, kw_only=True):
-    """Which variants of a query are asked too, each a list of its own, of the kind `expansion`."""
+class ShortCircuit(Settings, frozen=True, kw_only=True):
+    """Skip the vectors if the word ranking is decisive."""
 
-    max_variants: Count = 0
-    """How many, at most; 0 asks the query alone."""
-    vocabulary_size: Count = 2000
-    """How many of the store's most frequent words are compared with the key terms, when there is a model."""
-    min_similarity: Cosine = 0.5
-    """How near in meaning such a word must be: the least cosine."""
-    vocabulary_weight: Weight = 0.7
-    """What the list of such words counts beside the other variants, where lists weigh by their kind."""
-    max_neighbours: Count = 8
-    """How many such words are asked for."""
-    max_terms: Count = 8
-    """How many key terms look for them."""
+    score: Weight
+    """The lowest normalized score of the best hit."""
+    lead: Weight
+    """Its smallest lead over the second."""
 
 
-class Fuse(Struct, frozen=True, kw_only=True):
-    """How rankings become one order."""
+class Expand(Settings, frozen=True, kw_only=True):
+    """Also search for variants of the query; each is a ranking of kind `expansion`."""
 
-    method: Literal["rrf", "sum"] = "rrf"
-    k: Weight = 60.0
+    max_variants: AtLeastOne
+
+
+# --- one order ------------------------------------------------------------------------------
+
+
+class Fusion(Settings, frozen=True, kw_only=True):
+    """The settings that both methods of fusion share."""
+
     weights: Mapping[str, Weight] = field(default_factory=lambda: {"words": 1.0, "vector": 1.0, "expansion": 1.0})
-    """What each kind of ranking counts; 0 leaves it out."""
-    list_weights: tuple[Weight, ...] = ()
-    """What each list counts by its place instead: words, vectors, expansions; the last number holds for those after."""
-    short_query: Count = 0
-    """Up to how many words a query is short."""
-    short_weights: Mapping[str, Weight] = field(default_factory=dict)
-    """What differs in the weights for a short query."""
-    long_query: Count = 0
-    """From how many words on a query is long."""
-    long_weights: Mapping[str, Weight] = field(default_factory=dict)
-    """What differs in the weights for a long query."""
-    rank_bonus: tuple[Weight, ...] = ()
-    """Points on top for the first ranks of each list."""
-    missing: Literal["zero", "last"] = "zero"
-    """What a list gives a memory it did not find: zero, or the rank after its last."""
-    normalise: Mapping[str, Normaliser] = field(default_factory=dict)
-    """How a ranking's own scores are mapped, by its kind; where not named they stay as they are."""
-    normalise_single: Mapping[str, Normaliser] = field(default_factory=dict)
-    """The same for a ranking that is the only one, where it differs."""
-    code_weights: Mapping[str, Weight] = field(default_factory=dict)
-    """The weights where everything searched is program text; in between, in between."""
+    """Weight of each kind of ranking; 0 leaves it out."""
+    normalize: Mapping[str, Normalizer] = field(default_factory=dict)
+    """How the scores of a ranking are mapped, by its kind; other kinds keep their scores."""
     divisor: Positive = 25.0
-    """What the normaliser `divide` divides by."""
+    """The divisor of the normalizer `divide`."""
+
+
+class WeightedSum(Fusion, frozen=True, kw_only=True, tag_field="method", tag="sum"):
+    """The sum of normalized scores, each times the weight of its ranking."""
+
+    code_weights: Mapping[str, Weight] = field(default_factory=dict)
+    """Weights if everything searched is program text; a mixed store interpolates."""
+    normalize_single: Mapping[str, Normalizer] = field(default_factory=dict)
+    """Normalizers that differ for a ranking that answers alone."""
     full_words: Weight = 0.0
-    """A hit that holds so many words of the question, or all of a shorter one, counts in full; one that holds less
-    counts by the square of its share; 0 counts every hit in full."""
+    """A hit with this many query words, or all of a shorter query, counts in full; fewer count by the square of their
+    share. 0 counts every hit in full."""
 
 
-class Smooth(Struct, frozen=True, kw_only=True):
-    """How far a candidate rises towards the better ones among its nearest neighbours in meaning."""
+class ReciprocalRanks(Fusion, frozen=True, kw_only=True, tag_field="method", tag="rrf"):
+    """Reciprocal rank fusion, as the seeds use it; a ranking that answers alone keeps its normalized scores."""
 
-    weight: Share = 0.0
-    """So much of what they are ahead of it, in a search by words and vectors."""
-    top_k: Annotated[int, Range(0, 1000)] = 50
-    """Among how many of the best they are looked for; it does not depend on the limit."""
-    max_neighbours: Annotated[int, Range(1, 1000)] = 8
-    """How many of them count."""
-    max_rise: Weight = 1000.0
-    """It rises by at most so much of its own score: what is itself unrelated stays where it is."""
+    k: Weight = 60.0
+    list_weights: tuple[Weight, ...] = ()
+    """Weight by position of the ranking instead (words, vectors, expansions); the last applies to all after it."""
+    rank_bonus: tuple[Weight, ...] = ()
+    """Extra points for the first ranks of each ranking."""
+    short_query: Count = 0
+    """Queries of up to this many words are short."""
+    short_weights: Mapping[str, Weight] = field(default_factory=dict)
+    """Weights that differ for a short query."""
+    long_query: Count = 0
+    """Queries of this many words or more are long."""
+    long_weights: Mapping[str, Weight] = field(default_factory=dict)
+    """Weights that differ for a long query."""
+    fallback: bool = False
+    """If one ranking is empty, the other answers alone."""
 
 
-class Dialogue(Struct, frozen=True, kw_only=True):
-    """How a turn of a conversation that answers takes over what the turn that asks has found."""
+Fuse = ReciprocalRanks | WeightedSum
 
-    reply_weight: Weight = 0.0
-    """So much of the score of the turn that asks goes to the turn after it; 0 leaves replies alone."""
-    same_question: Annotated[float, Range(1.0, 10.0)] = 1.0
-    """So many times more where both ask alike: who, where, how many."""
+
+class Smooth(Settings, frozen=True, kw_only=True):
+    """Raise a candidate towards the better ones among its nearest neighbors in meaning."""
+
+    weight: Share
+    """Share of the neighbors' lead that is added, in a search by words and vectors."""
+    top_k: Annotated[int, Meta(ge=1, le=1000)] = 50
+    """Neighbors are searched among this many of the best; independent of the limit."""
+    max_neighbors: Annotated[int, Meta(ge=1, le=1000)] = 8
+    max_rise: Weight
+    """Largest rise as a multiple of the candidate's own score, so that an unrelated memory stays low."""
+
+
+class Dialogue(Settings, frozen=True, kw_only=True):
+    """Give a reply in a conversation the score of the question it answers."""
+
+    reply_weight: Weight
+    """Share of the question's score that goes to the turn after it."""
+    same_question: Annotated[float, Meta(ge=1.0, le=10.0)] = 1.0
+    """Multiplier if both questions ask alike: who, where, how many."""
     min_informativeness: Share = 0.9
-    """A reply may be short: its factor `informativeness` is at least this."""
+    """Lower bound of the factor `informativeness` of a reply: replies may be short."""
 
 
-class Changes(Struct, frozen=True, kw_only=True):
-    """When a newer memory that changes what the best hit says stands above it; what does so is judged as at intake."""
-
-    min_score: Share = 0.0
-    """It scores at least so much of the best; 0 leaves the order alone."""
-    top_k: Annotated[int, Range(1, 1000)] = 30
-    """Among how many of the best it is looked for."""
+# --- weighing -------------------------------------------------------------------------------
 
 
-class Importance(Struct, frozen=True, kw_only=True):
+class Importance(Settings, frozen=True, kw_only=True):
     """Engram's importance: type weight x 0.5 ^ (days / half-life) + feedback + concepts + retrievals."""
 
     half_life_days: Positive = 7.0
     type_weights: Mapping[str, Weight] = field(default_factory=dict)
-    """What a memory of a type starts with; 1 where not named."""
+    """Initial value by memory type; 1 if not named."""
     feedback_weight: Weight = 0.0
-    """What feedback adds when it is good and takes away when it is bad."""
+    """Added for good feedback, subtracted for bad."""
     concept_weight: Weight = 0.0
-    """What the weights of the concepts are multiplied with."""
+    """Multiplier of the concept weights."""
     concepts: Mapping[str, Weight] = field(default_factory=dict)
-    """What a tag counts as a concept; 0 where not named."""
+    """Weight of a tag as a concept; 0 if not named."""
     retrieval_weight: Weight = 0.0
-    """What log2(retrievals + 1) is multiplied with."""
+    """Multiplier of log2(retrievals + 1)."""
     minimum: Weight = 0.01
 
 
-class Weigh(Struct, frozen=True, kw_only=True):
-    """Which factors weigh a candidate, in order; each is a function in search/weigh.py."""
+class Weigh(Settings, frozen=True, kw_only=True):
+    """The factors that multiply a candidate's score, in order; each is a function in search/weigh.py."""
 
-    factors: tuple[Factor, ...] = ()
+    factors: tuple[Factor, ...] = ("lens",)
     modes: tuple[Literal["keyword", "semantic", "hybrid"], ...] = ("keyword", "semantic", "hybrid")
-    """In which modes, as asked for, the factors count."""
+    """The requested modes in which the factors count."""
     recency_weight: Weight = 0.1
     half_life_days: Positive = 30.0
     type_weights: Mapping[str, Weight] = field(default_factory=dict)
-    """What a memory of a type weighs; 1 where not named."""
+    """Factor by memory type; 1 if not named."""
     decay_rates: Mapping[str, Weight] = field(default_factory=dict)
-    """How fast the confidence of a fact of a type decays, a day."""
+    """How fast the confidence of a fact decays per day, by its type."""
     confidence_shift: Share = 0.0
     age_shift: Share = 0.0
     pin_shift: Share = 0.0
     """How far confidence, age and a pin each move the factor `prior`."""
-    date_boost: Weight = 0.0
-    """How much more a memory counts that is of a date which a plain query names, or names one within it."""
-    date_margin_days: Positive = 1.0
-    """After how many days before or after a date that has faded to about a third."""
-    date_margin_share: Share = 0.0
-    """How many days more, as a share of how long the date lasts."""
-    date_both: Share = 0.0
-    """How much more of it a memory gets that is of the date and names it too."""
-    informativeness_shift: Share = 0.0
-    """How much less a turn of a conversation counts that states nothing: a question back, a word of thanks."""
-    informativeness_words: Positive = 16.0
-    """After how many informative words that has faded to about a third."""
     bounds: tuple[Weight, Weight] = (0.67, 1.25)
-    """How far the factor `prior` may go."""
-    lens_bounds: tuple[Weight, Weight] = (0.5, 2.0)
-    """How far the factor `lens` may."""
+    """Lower and upper bound of the factor `prior`."""
+    informativeness_shift: Share = 0.0
+    """Penalty for a conversation turn that states nothing, such as a question back or thanks."""
+    informativeness_words: Positive = 16.0
+    """Number of informative words after which that penalty has faded to about a third."""
     importance: Importance = Importance()
 
 
-class Floor(Struct, frozen=True, kw_only=True):
-    """What is too little to be shown."""
+class DateBoost(Settings, frozen=True, kw_only=True):
+    """Boost memories of a date that a plain query names, or that mention a date within it."""
+
+    boost: Weight
+    margin_days: Positive = 1.0
+    """Days before or after the date in which the boost fades to about a third."""
+    margin_share: Share = 0.0
+    """Additional days, as a share of the date's length."""
+    both: Share = 0.0
+    """Extra share for a memory that is of the date and mentions it too."""
+
+
+class Changes(Settings, frozen=True, kw_only=True):
+    """Rank a newer memory above the best hit if it changes what the best hit says; judged as at intake."""
+
+    min_score: Share
+    """Lowest score of the newer memory, as a share of the best."""
+
+
+class Floor(Settings, frozen=True, kw_only=True):
+    """Drop candidates that score too low, always those below 0."""
 
     relative: Share = 0.0
-    """A share of the best fused score; it never cuts a search by words alone."""
+    """Share of the best fused score; never applies to a search by words alone."""
     keyword: Weight = 0.0
     semantic: Weight = 0.0
     hybrid: Weight = 0.0
     min_confidence: Share = 0.0
-    """What the facts of a memory must still be worth on average."""
+    """Lowest mean confidence of a memory's facts."""
 
 
-class Rerank(Struct, frozen=True, kw_only=True):
-    """How a reranker's second reading counts, where the user names a reranker; nothing of it does where not."""
-
-    top_k: Annotated[int, Range(0, 1000)] = 30
-    """How many of the best are read; it does not depend on the limit, so longer answers begin alike."""
-    weight: Share = 0.5
-    """The reranker's share of the score; the rest is what the rankings gave."""
-    max_windows: Annotated[int, Range(1, 100)] = 1
-    """How many windows of a long memory are read; the best one counts."""
-    window_chars: Annotated[int, Range(50, 100_000)] = 500
-    """How many characters a window has; a memory that is no longer is read whole."""
+# --- choosing and judging -------------------------------------------------------------------
 
 
-class Diversify(Struct, frozen=True, kw_only=True):
-    """How the last few are chosen."""
+class MarginalRelevance(Settings, frozen=True, kw_only=True):
+    """Prefer hits unlike those ranked before them (maximal marginal relevance)."""
 
-    max_overlap: Share = 1.0
-    """A hit that shares more than this of its shingles with a better one is left out; 1 leaves none out."""
+
+class Diversify(Settings, frozen=True, kw_only=True):
+    """Drop near-duplicates of better hits."""
+
+    max_overlap: Share
+    """Largest share of five-word shingles that a hit may have in common with a better one."""
     page: Count = 0
-    """Only the first so many are kept free of such repeats, which stand behind them; 0 leaves them out everywhere."""
-    mmr_lambda: Share = 1.0
-    """The lambda of maximal marginal relevance: 1 keeps the order, less prefers hits unlike those before."""
+    """Keep only the first page of this size free of duplicates, and put them after it; 0 drops them everywhere."""
 
 
-class LogisticModel(Struct, frozen=True, kw_only=True):
-    """How likely an answer is, by the share of the query that a hit covers and by its cosine."""
+class WordModel(Settings, frozen=True, kw_only=True):
+    """Log odds of an answer by the share of the query that a hit covers."""
 
-    intercept: float = 0.0
-    coverage: float = 0.0
-    cosine: float = 0.0
-    size: float = 0.0
-    """What the logarithm of how many memories were compared counts: among many, something is always rather near."""
+    intercept: Number = 0.0
+    coverage: Number = 0.0
 
 
-class Calibration(Struct, frozen=True, kw_only=True):
+class VectorModel(Settings, frozen=True, kw_only=True):
+    """Log odds of an answer by coverage and cosine."""
+
+    intercept: Number = 0.0
+    coverage: Number = 0.0
+    cosine: Number = 0.0
+    size: Number = 0.0
+    """Weight of the logarithm of how many memories were compared: among many, something is always rather near."""
+
+
+class Calibration(Settings, frozen=True, kw_only=True):
     """What the cosines of one embedding model mean."""
 
-    hybrid: LogisticModel = LogisticModel()
-    """When words and vectors were asked."""
-    semantic: LogisticModel = LogisticModel()
-    """When only vectors were asked."""
+    hybrid: VectorModel = VectorModel()
+    semantic: VectorModel = VectorModel()
 
 
-class Answerability(Struct, frozen=True, kw_only=True):
-    """When the first hits count as an answer; the numbers come from benchmarks/silence.py."""
+class Answerability(Settings, frozen=True, kw_only=True):
+    """Decide whether the first hits answer the query; benchmarks/silence.py fits the numbers."""
 
-    threshold: Share = 0.0
-    """How likely an answer must be; 0 takes every hit for one."""
-    top_k: Annotated[int, Range(1, 100)] = 3
-    """How many of the first hits are looked at; the likeliest speaks."""
-    length_pivot: Annotated[float, Range(1.0, 1000.0)] = 5.0
-    """Up to how many words the coverage counts as it is; of a longer query less is expected."""
+    threshold: Share
+    """Lowest probability of an answer."""
+    top_k: Annotated[int, Meta(ge=1, le=100)] = 3
+    """How many of the first hits are judged; the most probable one decides."""
+    length_pivot: Annotated[float, Meta(ge=1.0, le=1000.0)] = 5.0
+    """Coverage counts as it is up to this many query words; a longer query needs less of it."""
     length_exponent: Share = 0.75
-    """How much less: the power of how many times longer it is; 0 expects as much of every query."""
-    words: LogisticModel = LogisticModel()
-    """When only words were asked, or when nothing is known of the model's cosines."""
+    """How much less: the exponent of length / pivot; 0 needs the same coverage of every query."""
+    words: WordModel = WordModel()
+    """Used if only words were searched, or if the model has no calibration."""
     models: Mapping[str, Calibration] = field(default_factory=dict)
-    """By how the fingerprints of a model begin: what its cosines mean."""
+    """Calibration by prefix of the model's fingerprint."""
     ceiling: Weight = 30.0
-    """Words and meaning say that a hit is about what was asked; so sure of an answer, in log odds, they are at most."""
+    """Upper bound of the log odds from words and meaning alone."""
     absent: Weight = 0.0
-    """What is taken from the log odds where the hit holds none of the names and numbers that the question gives."""
+    """Log-odds penalty of a hit that contains none of the names and numbers in the query."""
     lacking: Weight = 0.0
-    """What is taken from them where the hit holds no value of the kind that the question asks for."""
+    """Log-odds penalty of a hit without a value of the kind that the query asks for."""
     turn_share: Share = 1.0
-    """How much of both is taken for a turn of a conversation, which rarely says everything itself."""
-    reach: Weight = 30.0
-    """A hit that holds the details is heard where, in log odds, it is at most so much less about it than the best."""
+    """Share of both penalties for a conversation turn, which rarely says everything itself."""
+    max_gap: Weight = 30.0
+    """Consider hits within this many log odds of the best."""
 
 
-class Precise(Struct, frozen=True, kw_only=True):
-    """How likely each hit is to answer, and which are shown to who wants only those that do."""
+class Precise(Settings, frozen=True, kw_only=True):
+    """Show only probable answers, if the request is `precise`."""
 
-    cut: Share = 0.0
-    """How likely a hit must be to answer; the first is always shown. 0 shows all."""
-    top_k: Annotated[int, Range(2, 100)] = 10
-    """Among how many of the first hits the chance is shared; it does not depend on the limit."""
+    cut: Share
+    """Lowest probability of a hit; the first is always shown."""
+    top_k: Annotated[int, Meta(ge=2, le=100)] = 10
+    """The probability is shared among this many of the first hits; independent of the limit."""
     steepness: Weight = 5.0
-    """How fast the share of a hit falls with its score: exp(steepness x score / best score)."""
+    """How fast a hit's share falls with its score: exp(steepness x score / best score)."""
     details: Weight = 0.0
-    """What a hit without the names or the value asked for loses beside one that has them, in the same exponent."""
-    intercept: float = 0.0
+    """Penalty in the same exponent for a hit without the names or the value asked for."""
+    intercept: Number = 0.0
     slope: Weight = 1.0
-    """The chance of a hit: logistic(intercept + slope x ln(share))."""
+    """The probability of a hit: logistic(intercept + slope x ln(share))."""
     clause: Share = 0.5
-    """A hit that holds so much of one clause of a question of several, and most of it, is shown too."""
+    """Also show a hit with at least this share of one clause of a query of several, if it has the most of it."""
 
 
-class Related(Struct, frozen=True, kw_only=True):
-    """What makes two memories belong together."""
-
-    limit: AtLeastOne = 10
-    fact_weight: Weight = 0.2
-    """What each subject that both state something about adds to how near they are."""
-    max_terms: AtLeastOne = 32
-    """How many of a memory's words are asked for when there is no model."""
-
-
-class Profile(Struct, frozen=True, kw_only=True):
-    """How to rank."""
+class Profile(Settings, frozen=True, kw_only=True):
+    """How to rank: limits, and the stages in the order they run; a stage that is None does not run."""
 
     name: str = "default"
     limit: AtLeastOne = 20
-    """How many hits an answer has when nobody says."""
+    """Number of hits if the request does not say."""
     max_limit: AtLeastOne = 100
-    """How many it may have."""
     clamp_limit: bool = False
-    """Whether a limit below 1 means the usual one, as engram has it; else it is an error."""
+    """Whether a limit below 1 means the default, as in engram; otherwise it is an error."""
     blank: Literal["browse", "nothing"] = "browse"
-    """What a blank query does: browse the newest, or find nothing."""
+    """What a blank query returns: the newest memories, or nothing."""
     dedup: Literal["words", "bm25"] = "words"
-    """How intake tells a duplicate: by the words that differ, or by oro's BM25 and cosine."""
-    words: Words = Words()
+    """How intake recognizes a duplicate: by the words that differ, or by oro's BM25 and cosine."""
     embed: Embed = Embed()
+    drop_dates: DropDates | None = None
+    words: Words = Words()
+    typos: Typos | None = None
     retrieve: Retrieve = Retrieve()
-    expand: Expand = Expand()
-    fuse: Fuse = Fuse()
-    smooth: Smooth = Smooth()
-    dialogue: Dialogue = Dialogue()
+    short_circuit: ShortCircuit | None = None
+    expand: Expand | None = None
+    fuse: Fuse = ReciprocalRanks()
+    smooth: Smooth | None = None
+    dialogue: Dialogue | None = None
     weigh: Weigh = Weigh()
-    changes: Changes = Changes()
-    floor: Floor = Floor()
-    rerank: Rerank = Rerank()
-    diversify: Diversify = Diversify()
-    answerability: Answerability = Answerability()
-    precise: Precise = Precise()
-    related: Related = Related()
+    date_boost: DateBoost | None = None
+    changes: Changes | None = None
+    floor: Floor | None = None
+    mmr: MarginalRelevance | None = None
+    diversify: Diversify | None = None
+    answerability: Answerability | None = None
+    precise: Precise | None = None
 
 
 def load_profile(name: str) -> Profile:
@@ -412,69 +413,38 @@ def _built_in(name: str) -> Profile:
 
 
 def read_profile(text: str, *, name: str) -> Profile:
-    """Return the profile that *text* describes; an unknown key or value is an error."""
+    """Return the profile that *text* describes; an unknown stage, key or value is a ProfileError."""
     try:
         values = tomllib.loads(text)
     except ValueError as error:
         raise ProfileError(f"the profile {name} is not TOML: {error}", hint="see docs/profiles.md") from error
-    profile: Profile = _build(Profile, {"name": name, **values}, where=name)
-    return profile
+    try:
+        return convert({"name": name, **values}, Profile)
+    except ValidationError as error:
+        said = str(error).replace("Object contains unknown field", "unknown stage or key").replace("`$.", "`")
+        allowed = _names_at(str(error).rpartition("`$")[2])
+        hint = f"one of {', '.join(allowed)}" if allowed else "see docs/profiles.md for its type and range"
+        raise ProfileError(f"the profile {name}: {said}", hint=hint) from error
 
 
-# --- checking -------------------------------------------------------------------------------
+def _names_at(place: str) -> tuple[str, ...]:
+    """Return the keys or names that the profile allows at *place*, a path in a message of msgspec."""
+    kind: Any = Profile
+    for key in re.findall(r"\.(\w+)", place):
+        structs = _structs(kind)
+        if key == structs[0].__struct_config__.tag_field:
+            return tuple(str(each.__struct_config__.tag) for each in structs)
+        kind = next(each.type for struct in structs for each in fields(struct) if each.name == key)
+    return _literals(kind) or tuple(dict.fromkeys(name for each in _structs(kind) for name in each.__struct_fields__))
 
 
-def _build(kind: type[Any], values: Mapping[str, Any], *, where: str) -> Any:
-    hints = get_type_hints(kind, include_extras=True)
-    _check_names(values, kind.__struct_fields__, where=where)
-    return kind(**{key: _value(hints[key], value, where=f"{where}.{key}") for key, value in values.items()})
+def _structs(kind: Any) -> tuple[type[Struct], ...]:
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return (kind,)
+    return tuple(struct for each in get_args(kind) for struct in _structs(each))
 
 
-def _check_names(values: Mapping[str, Any], known: tuple[str, ...], *, where: str) -> None:
-    for key in values:
-        if key not in known:
-            raise ProfileError(f"{where}: unknown key {key!r}", hint=f"one of {', '.join(sorted(known))}")
-
-
-def _value(kind: Any, value: Any, *, where: str) -> Any:
-    """Return *value* as *kind* has it."""
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        return _limited(inner[0], inner[1], value, where=where)
-    if origin is tuple and isinstance(value, list):
-        return _tuple(inner, value, where=where)
-    if origin is Mapping and isinstance(value, Mapping):
-        return MappingProxyType({key: _value(inner[1], each, where=f"{where}.{key}") for key, each in value.items()})
-    if isinstance(kind, type) and issubclass(kind, Struct) and isinstance(value, Mapping):
-        return _build(kind, value, where=where)
-    return _scalar(kind, value, where=where)
-
-
-def _scalar(kind: Any, value: Any, *, where: str) -> Any:
-    """Return one of the names, the number, the text or the boolean that *kind* takes."""
+def _literals(kind: Any) -> tuple[str, ...]:
     if get_origin(kind) is Literal:
-        if value not in get_args(kind):
-            raise ProfileError(f"{where} cannot be {value!r}", hint=f"one of {', '.join(get_args(kind))}")
-        return value
-    made = float(value) if kind is float and type(value) is int else value
-    if type(made) is not kind or (kind is float and not math.isfinite(made)):
-        raise ProfileError(f"{where} must be {getattr(kind, '__name__', kind)}, not {value!r}", hint="fix the profile")
-    return made
-
-
-def _limited(kind: Any, limits: Range | Names, value: Any, *, where: str) -> Any:
-    """Return *value* as *kind* has it, within its range or with its names."""
-    if isinstance(limits, Names) and isinstance(value, Mapping):
-        _check_names(value, limits.names, where=where)
-    made = _value(kind, value, where=where)
-    if isinstance(limits, Range) and not limits.least <= made <= limits.most:
-        most = f"to {limits.most:g}" if math.isfinite(limits.most) else "up"
-        raise ProfileError(f"{where} must be from {limits.least:g} {most}, not {made!r}", hint="fix the profile")
-    return made
-
-
-def _tuple(inner: tuple[Any, ...], value: list[Any], *, where: str) -> tuple[Any, ...]:
-    kinds = (inner[0],) * len(value) if inner[-1] is Ellipsis else inner
-    if len(kinds) != len(value):
-        raise ProfileError(f"{where} must have {len(kinds)} values, not {len(value)}", hint="fix the profile")
-    return tuple(_value(each, one, where=where) for each, one in zip(kinds, value, strict=True))
+        return get_args(kind)
+    return tuple(name for each in get_args(kind) for name in _literals(each))

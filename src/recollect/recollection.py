@@ -631,7 +631,7 @@ class Recollection:
         return search.answer.search(request, self._context(profile, request.mode))
 
     def _context(self, profile: Profile, mode: Mode = "hybrid") -> "SearchContext":
-        now, bounds = self._clock(), profile.weigh.lens_bounds
+        now = self._clock()
         return search.state.SearchContext(
             store=self.store,
             profile=profile,
@@ -640,9 +640,7 @@ class Recollection:
             named=self.models.named,
             begin=self.models.begin,
             reranker=self.rerankers.current,
-            look_through=lambda request: recall.lens.look_through(
-                request, self.store, bounds=bounds, now=now, project=self._notes
-            ),
+            look_through=lambda request: recall.lens.look_through(request, self.store, now=now, project=self._notes),
         )
 
     def _ranking(self, name: str | None = None) -> Profile:

@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import recollect
-from kit import NOON, STORES
+from kit import NOON, STORES, candidates_of
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.errors import UnknownMemory
-from recollect.profile import Weigh, load_profile
+from recollect.profile import DateBoost, load_profile
 from recollect.recollection import Models, Recollection
-from recollect.records import Filter, Memory
-from recollect.replies import Listing, Reply, Share
+from recollect.records import ALL_PROJECTS, Filter, Memory
+from recollect.replies import Listing, Reply, Request, Share
 from recollect.search.candidates import Candidate
+from recollect.search.parse import Query
+from recollect.search.state import State
 from recollect.search.weigh import boost_dates
 from recollect.surfaces.operations import OPERATIONS
 from recollect.text.analyser import analyse
@@ -77,7 +79,7 @@ def lists(reply: recollect.Reply) -> set[str]:
 
 
 def exact(db: Recollection) -> Recollection:
-    db.profile = replace(db.profile, words=replace(db.profile.words, typo_weight=0.0))
+    db.profile = replace(db.profile, typos=None)
     return db
 
 
@@ -381,18 +383,21 @@ def test_a_date_never_takes_the_best_hit_out_of_the_first_ten(
 ) -> None:
     dates = find_dates("what happened yesterday", now=NOON)
     share = [(Share(ranking="words", rank=None, points=score),) for score in scores]
-    found = sorted(
-        (Candidate(id=row, shares=given) for row, given in enumerate(share)), key=lambda each: (-each.score, each.id)
-    )
+    found = candidates_of(Candidate(id=row, shares=given) for row, given in enumerate(share)).by_score()
     memories = {
         row: Memory(id=row, content="x", created_at=NOON - (DAY if inside[row] else 9 * DAY))
         for row in range(len(scores))
     }
 
-    boosted = boost_dates(found, memories, dates, Weigh(date_boost=boost, date_margin_days=4.0))
+    query = Query(text="x", dates=dates)
+    state = State(
+        request=Request(text="x"), query=query, scope=ALL_PROJECTS, now=NOON, candidates=found, outlines=memories
+    )
 
-    assert {each.id for each in boosted} == {each.id for each in found}
-    assert found[0].id in [each.id for each in boosted[:10]]
+    boosted = boost_dates(state, rules=DateBoost(boost=boost, margin_days=4.0)).candidates
+
+    assert set(boosted.ids) == set(found.ids)
+    assert found.ids[0] in boosted.ids[:10]
 
 
 def test_a_memory_that_names_the_date_counts_as_one_of_it(db: Recollection) -> None:

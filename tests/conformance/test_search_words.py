@@ -414,7 +414,7 @@ def test_what_is_under_the_floor_of_the_profile_is_not_shown_and_the_answer_says
 ) -> None:
     remember(db, *TEN)
     profile = tmp_path / "strict.toml"
-    profile.write_text('[fuse]\nmethod = "sum"\nnormalise = { words = "saturate" }\n[floor]\nkeyword = 0.99\n')
+    profile.write_text('[fuse]\nmethod = "sum"\nnormalize = { words = "saturate" }\n[floor]\nkeyword = 0.99\n')
 
     reply = db.search("Go", profile=str(profile))
 

@@ -43,6 +43,12 @@ def test_words_and_vectors_weigh_two_and_the_first_three_ranks_have_a_bonus(benc
     assert ids(reply) == [third, first, words, second, fourth]
 
 
+def test_a_search_by_meaning_alone_drops_memories_that_point_away(bench: Bench) -> None:
+    near, _ = bench.near({"rivers run": 0.9, "a garden": -0.9})
+
+    assert ids(bench.ask("copper", mode="semantic")) == [near]
+
+
 @pytest.mark.req("E-08")
 def test_each_list_brings_a_hundred(bench: Bench) -> None:
     found = bench.near({f"copper number{number}": 0.5 - number / 1000 for number in range(101)})

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kit import NOON, STORES
 from recollect import Filter, Memory, Recollection
 from recollect.embedders.models import Models
-from recollect.profile import BUILT_IN, Diversify, Profile, load_profile
+from recollect.profile import BUILT_IN, Diversify, MarginalRelevance, Profile, load_profile
 from recollect.recall.lens import Lens
 from recollect.text.analyser import analyse
 
@@ -85,13 +85,10 @@ def profiles(draw: st.DrawFn) -> Profile:
     profile = load_profile(draw(st.sampled_from(BUILT_IN)))
     if draw(st.booleans()):
         return profile
-    diversify = Diversify(
-        max_overlap=draw(st.sampled_from([0.5, 1.0])),
-        mmr_lambda=draw(st.sampled_from([0.5, 1.0])),
-        page=draw(st.sampled_from([0, 2, 10])),
-    )
+    diversify = Diversify(max_overlap=draw(st.sampled_from([0.5, 1.0])), page=draw(st.sampled_from([0, 2, 10])))
     retrieve = replace(profile.retrieve, depth=draw(st.sampled_from([2, 5])))
-    return replace(profile, diversify=diversify, retrieve=retrieve)
+    mmr = draw(st.sampled_from([None, MarginalRelevance()]))
+    return replace(profile, diversify=diversify, retrieve=retrieve, mmr=mmr)
 
 
 @settings(max_examples=150)

@@ -21,7 +21,7 @@ from benchmarks.speed.worker import PLAIN
 from msgspec.structs import replace
 
 import recollect
-from recollect.profile import Profile, load_profile
+from recollect.profile import Expand, Profile, load_profile
 from recollect.records import (
     ALL_PROJECTS,
     NO_FILTER,
@@ -186,21 +186,13 @@ def _added(db: recollect.Recollection, text: str) -> int:
     return row
 
 
-def _changed(profile: Profile, *, typos: float, dates: float, variants: int) -> Profile:
-    return replace(
-        profile,
-        words=replace(profile.words, typo_weight=typos),
-        weigh=replace(profile.weigh, date_boost=dates),
-        expand=replace(profile.expand, max_variants=variants),
-    )
-
-
-BARE = _changed(load_profile("default"), typos=0.0, dates=0.0, variants=0)
+DEFAULT = load_profile("default")
+BARE = replace(DEFAULT, typos=None, date_boost=None)
 STAGES = {
     "bare": BARE,
-    "with typo tolerance": _changed(BARE, typos=0.9, dates=0.0, variants=0),
-    "with dates": _changed(BARE, typos=0.0, dates=0.3, variants=0),
-    "with expansion": _changed(BARE, typos=0.0, dates=0.0, variants=4),
+    "with typo tolerance": replace(BARE, typos=DEFAULT.typos),
+    "with dates": replace(BARE, date_boost=DEFAULT.date_boost),
+    "with expansion": replace(BARE, expand=Expand(max_variants=4)),
 }
 """Stages that have nothing to do for a question of known words; what they cost then is told."""
 

@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from recollect.errors import InputError
-from recollect.profile import Profile
+from recollect.profile import Fuse, Profile, ReciprocalRanks, Typos, WeightedSum
 from recollect.stores.contract import Store
 
 Raw = tuple[float, ...]
@@ -47,16 +47,20 @@ def _shares(weights: Mapping[str, float]) -> Raw:
 
 
 def _read_vector(profile: Profile) -> Raw:
-    return () if _fixed(profile) else _shares(profile.fuse.weights)
+    return () if _is_fixed(profile.fuse) else _shares(profile.fuse.weights)
 
 
 def _read_code(profile: Profile) -> Raw:
-    return () if _fixed(profile) else _shares(profile.fuse.code_weights)
+    return _shares(profile.fuse.code_weights) if isinstance(profile.fuse, WeightedSum) else ()
 
 
-def _fixed(profile: Profile) -> bool:
-    """Return whether what the lists count depends on more than their kind."""
-    return bool(profile.fuse.list_weights or profile.fuse.short_weights or profile.fuse.long_weights)
+def _is_fixed(rules: Fuse) -> bool:
+    """Return whether the weights of the rankings depend on more than their kind."""
+    return isinstance(rules, ReciprocalRanks) and bool(rules.list_weights or rules.short_weights or rules.long_weights)
+
+
+def _read_k(profile: Profile) -> Raw:
+    return (profile.fuse.k,) if isinstance(profile.fuse, ReciprocalRanks) else ()
 
 
 def _share(raw: Raw) -> float:
@@ -74,7 +78,8 @@ def _turn_vector(profile: Profile, share: float) -> Profile:
 
 
 def _turn_code(profile: Profile, share: float) -> Profile:
-    return replace(profile, fuse=replace(profile.fuse, code_weights=_shared(profile.fuse.code_weights, share)))
+    weights = profile.fuse.code_weights if isinstance(profile.fuse, WeightedSum) else {}
+    return replace(profile, fuse=replace(profile.fuse, code_weights=_shared(weights, share)))
 
 
 def _turn_k(profile: Profile, k: float) -> Profile:
@@ -82,7 +87,7 @@ def _turn_k(profile: Profile, k: float) -> Profile:
 
 
 def _turn_typo(profile: Profile, weight: float) -> Profile:
-    return replace(profile, words=replace(profile.words, typo_weight=weight))
+    return replace(profile, typos=Typos(weight=weight))
 
 
 def _turn_context_vectors(profile: Profile, on: float) -> Profile:
@@ -134,7 +139,7 @@ KNOBS: Final[Mapping[str, Knob]] = MappingProxyType(
             Knob(
                 name="k",
                 about="how flat reciprocal ranks are",
-                read=lambda profile: (profile.fuse.k,) if profile.fuse.method == "rrf" else (),
+                read=_read_k,
                 start=_itself,
                 turn=_turn_k,
                 grid=(5.0, 10.0, 20.0, 40.0, 60.0, 90.0),
@@ -166,7 +171,7 @@ KNOBS: Final[Mapping[str, Knob]] = MappingProxyType(
             Knob(
                 name="typo",
                 about="what a word near to a mistyped one counts",
-                read=lambda profile: (profile.words.typo_weight,) if profile.words.typo_weight > 0 else (),
+                read=lambda profile: () if profile.typos is None else (profile.typos.weight,),
                 start=_itself,
                 turn=_turn_typo,
                 grid=(0.3, 0.5, 0.7, 0.85, 1.0),

@@ -17,6 +17,9 @@ from recollect.text.dates import parse_moment
 KIND: Final = "lens"
 BOOSTS: Final = tuple(each.key for each in FILTER_FIELDS)
 Boost = Callable[[Memory | Outline, Sequence[Fact]], float]
+MIN_BOOST: Final = 0.5
+MAX_BOOST: Final = 2.0
+"""How far a lens may move a score."""
 
 
 class Lens(Struct, frozen=True, kw_only=True):
@@ -90,15 +93,13 @@ def _lens(name: str, kept: Mapping[str, Any]) -> Lens:
 # --- looked through -------------------------------------------------------------------------
 
 
-def look_through(
-    request: Request, store: Store, *, bounds: tuple[float, float], now: datetime, project: str = ""
-) -> tuple[Request, Boost | None]:
+def look_through(request: Request, store: Store, *, now: datetime, project: str = "") -> tuple[Request, Boost | None]:
     """Return *request* as the lens of *project* that it names leaves it, and what that lens makes of a memory."""
     if request.lens is None:
         return request, None
     lens = find_lens(request.lens, store, project=project)
     seen = replace(request, where=narrow(request.where, lens, now=now), scope=request.scope.narrowed(lens.projects))
-    return seen, lambda memory, facts: boost(lens, memory, facts, bounds=bounds)
+    return seen, lambda memory, facts: boost(lens, memory, facts)
 
 
 def narrow(where: Filter, lens: Lens, *, now: datetime) -> Filter:
@@ -110,15 +111,14 @@ def narrow(where: Filter, lens: Lens, *, now: datetime) -> Filter:
     return replace(where, **chosen) if chosen else where
 
 
-def boost(lens: Lens, memory: Memory | Outline, facts: Sequence[Fact], *, bounds: tuple[float, float]) -> float:
-    """Return what the lens makes of a memory: the product of the boosts that fit it, within *bounds*."""
+def boost(lens: Lens, memory: Memory | Outline, facts: Sequence[Fact]) -> float:
+    """Return the product of the boosts that match a memory, bounded by MIN_BOOST and MAX_BOOST."""
     about = {f"{each.key}:{value}" for each in FILTER_FIELDS for value in _values(each, memory, facts)}
     product = 1.0
     for key, multiplier in lens.boosts.items():
         if key in about:
             product *= multiplier
-    low, high = bounds
-    return max(low, min(high, product))
+    return max(MIN_BOOST, min(MAX_BOOST, product))
 
 
 def _values(filtered: FilterField, memory: Memory | Outline, facts: Sequence[Fact]) -> tuple[str | None, ...]:

@@ -64,6 +64,8 @@ LONG: Final = 1000
 """A text of more characters is compared before the transaction that stores it: that takes a while."""
 MAX_LINK_TERMS: Final = 8
 """By how many of its words a draft is looked up for what it changes or is near to."""
+MAX_DUPLICATE_TERMS: Final = 256
+"""How many words of a draft profile `oro` looks up."""
 MAX_DRAFTS_BY_VECTOR: Final = 16
 """Up to how many drafts at a time are looked up so, and compared by vector, where the profile does not ask for it."""
 MAX_SCANNED: Final = 1_000
@@ -462,7 +464,7 @@ def by_bm25(memory: Memory, context: IngestContext) -> Scores:
     stems = list(dict.fromkeys(stem for word in told for stem in word.stems))
     if not stems:
         return {}
-    asked = stems[: words.max_terms if oro else MAX_LINK_TERMS]
+    asked = stems[: MAX_DUPLICATE_TERMS if oro else MAX_LINK_TERMS]
     expression = AnyOf(parts=tuple(Word(text=stem) for stem in asked))
     hits = context.store.match_words(
         WordQuery(expression=expression, weights=words.fields),

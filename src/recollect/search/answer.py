@@ -36,7 +36,7 @@ def told(state: State) -> Degraded | None:
 
 def as_reply(state: State, context: SearchContext, *, milliseconds: float) -> Reply:
     """Return what the caller is told."""
-    shown, candidates = {hit.id for hit in state.hits}, state.columns
+    shown, candidates = {hit.id for hit in state.hits}, state.candidates
     missed = (pair for pair in zip(candidates.ids, candidates.scores, strict=True) if pair[0] not in shown)
     return Reply(
         query=state.request.text,

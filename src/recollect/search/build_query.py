@@ -1,4 +1,4 @@
-"""A query into questions to the word index, tier by tier: the next tier is asked when one finds nothing."""
+"""From a query to the tiers of the word index; a tier is used if the one before it finds nothing."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -21,7 +21,7 @@ from recollect.records import (
     WordQuery,
 )
 from recollect.replies import Degraded
-from recollect.search.limits import MAX_NEEDLES, MAX_PHRASE, MAX_PREFIXES
+from recollect.search.limits import MAX_NEEDLES, MAX_PHRASE, MAX_PREFIXES, MAX_TERMS
 from recollect.search.parse import Query, symbol_of, without_dates
 from recollect.search.state import SearchContext, State, Tier
 from recollect.text.dates import TimeSpan
@@ -29,26 +29,26 @@ from recollect.text.snippet import QueryTerms
 from recollect.text.tokenizer import QueryWord, read_words, significant
 
 
-def build_query(state: State, *, words: Words) -> State:
-    """Make the tiers of the query, of as much of it as the limits allow."""
-    query = within_limits(state.query, words)
-    return replace(state, query=query, tiers=tiers_of(query, words), limited=_left_out(state.query, query, words))
+def build_query(state: State, *, rules: Words) -> State:
+    """Build the tiers of the query, of as much of it as the limits allow."""
+    query = within_limits(state.query)
+    return replace(state, query=query, tiers=tiers_of(query, rules), limited=_left_out(state.query, query, rules))
 
 
 Clause = Phrase | Prefix | Word
 
 
-def within_limits(query: Query, words: Words) -> Query:
-    """Return *query* with no more clauses than may be looked up: the first ones, and of a phrase its first words."""
+def within_limits(query: Query) -> Query:
+    """Return *query* with the first clauses that the limits allow, and the first words of a long phrase."""
     first = [replace(each, texts=each.texts[:MAX_PHRASE]) if isinstance(each, Phrase) else each for each in query.exact]
-    exact, unwanted = (tuple(_first(each, words.max_terms, MAX_PREFIXES)) for each in (first, query.unwanted))
+    exact, unwanted = (tuple(_first(each, MAX_TERMS, MAX_PREFIXES)) for each in (first, query.unwanted))
     return (
         query if (exact, unwanted) == (query.exact, query.unwanted) else replace(query, exact=exact, unwanted=unwanted)
     )
 
 
 def _first(clauses: Sequence[Clause], words: int, prefixes: int) -> Iterator[Clause]:
-    """Yield the first of *clauses* that hold so many *words* together, so many of them *prefixes*."""
+    """Yield the first *clauses* with at most this many *words* and *prefixes* in total."""
     for clause in clauses:
         cost = len(clause.texts) if isinstance(clause, Phrase) else 1
         prefix = isinstance(clause, Prefix)
@@ -58,26 +58,27 @@ def _first(clauses: Sequence[Clause], words: int, prefixes: int) -> Iterator[Cla
 
 
 def _left_out(asked: Query, query: Query, words: Words) -> Degraded | None:
-    """Return what the limits leave out of a query that asks so much."""
+    """Return which limit cuts the query, if one does."""
     if asked.tree is not None:
         prefixes = _prefixes(asked.tree) > MAX_PREFIXES
-        return "prefixes_cut" if prefixes else "words_cut" if not _is_affordable(asked.tree, words) else None
+        return "prefixes_cut" if prefixes else "words_cut" if not _is_affordable(asked.tree) else None
     if sum(isinstance(each, Prefix) for each in asked.exact) > MAX_PREFIXES:
         return "prefixes_cut"
     if asked.cut or query != asked:
         return "words_cut"
-    if sum(1 + len(word.stems) for word in query.words) + len(query.exact) <= words.max_terms:
+    if sum(1 + len(word.stems) for word in query.words) + len(query.exact) <= MAX_TERMS:
         return None  # so few cannot be too many
     leaves = _or_leaves(query, words) if words.join == "or" else _and_leaves(query, words)
-    return "words_cut" if len(leaves) > words.max_terms else None
+    return "words_cut" if len(leaves) > MAX_TERMS else None
 
 
 def drop_dates(state: State, context: SearchContext) -> State:
-    """Drop the words that only say when ("last week", "mid") from the question, where there are memories of that time.
+    """Drop the words that only say when ("last week", "mid") from the query if there are memories of that time.
 
-    Where there are none the words may be a quotation: what a memory itself calls last week. Of a time that is still to
-    come there are only plans.
+    If there are none, the words may quote a memory that itself says "last week". A future time has plans only.
     """
+    if not any(found.idle_end > found.start for found in state.query.dates):
+        return state
     held = [found for found in state.query.dates if found.span.end > state.now or _holds(state, context, found.span)]
     return replace(state, query=without_dates(state.query, held))
 
@@ -94,18 +95,18 @@ def within(where: Filter, span: TimeSpan) -> Filter:
 
 
 def tiers_of(query: Query, words: Words) -> tuple[Tier, ...]:
-    """Return the tiers that *words* makes of *query*; none when there is nothing to look up.
+    """Return the tiers of *query*; none if there is nothing to look up.
 
-    Operators over more leaves than the limits allow are read as plain words, of which only the first are asked.
+    Operators over more leaves than the limits allow are read as plain words, and only the first of those are used.
     """
-    if query.tree is not None and _is_affordable(query.tree, words):
+    if query.tree is not None and _is_affordable(query.tree):
         return (word_query(_stemmed(query.tree) if words.operator_forms == "stem" else query.tree, words),)
     if words.join == "cascade":
         return _cascade(query, words)
     leaves = _and_leaves(query, words) if words.join == "and" else _or_leaves(query, words)
     join = AllOf if words.join == "and" else AnyOf
     bonus = _bigrams(query, words) if words.join == "or" and words.bigram_weight > 0 else ()
-    parts = (*leaves[: words.max_terms], *bonus[: words.max_terms])
+    parts = (*leaves[:MAX_TERMS], *bonus[:MAX_TERMS])
     return (_without_unwanted(join(parts=parts), query, words),) if leaves else ()
 
 
@@ -127,22 +128,22 @@ def word_query(expression: Expression, words: Words) -> WordQuery:
     return WordQuery(expression=expression, weights=words.fields, k1=words.k1, b=words.b, idf=words.idf)
 
 
-def substring_query(query: Query, words: Words) -> SubstringQuery | None:
+def substring_query(query: Query) -> SubstringQuery | None:
     """Return the runs of CJK characters and the words of three letters or more to look for in the text itself."""
     runs = (_needle(word) for word in query.words if word.tokens and (word.cjk or len(_needle(word)) >= 3))
-    needles = tuple(dict.fromkeys(runs))[: min(words.max_terms, MAX_NEEDLES)]
+    needles = tuple(dict.fromkeys(runs))[:MAX_NEEDLES]
     return SubstringQuery(needles=needles) if needles else None
 
 
 def _without_unwanted(wanted: Expression, query: Query, words: Words) -> WordQuery:
-    unwanted = AnyOf(parts=query.unwanted[: words.max_terms])
+    unwanted = AnyOf(parts=query.unwanted[:MAX_TERMS])
     return word_query(AndNot(wanted=wanted, unwanted=unwanted) if query.unwanted else wanted, words)
 
 
-def _is_affordable(tree: Expression, words: Words) -> bool:
-    """Return whether all of *tree* may be looked up."""
+def _is_affordable(tree: Expression) -> bool:
+    """Return whether the limits allow all of *tree*."""
     size = sum(len(leaf.texts) if isinstance(leaf, Phrase) else 1 for leaf in _all_leaves(tree))
-    return size <= words.max_terms and _prefixes(tree) <= MAX_PREFIXES
+    return size <= MAX_TERMS and _prefixes(tree) <= MAX_PREFIXES
 
 
 def _prefixes(tree: Expression) -> int:
@@ -213,9 +214,9 @@ def _cascade(query: Query, words: Words) -> tuple[Tier, ...]:
     runs = [word for word in query.words if word.tokens]
     if not runs and not query.exact:
         return ()
-    leaves = tuple(dict.fromkeys((*(_exact(word) for word in runs), *query.exact)))[: words.max_terms]
+    leaves = tuple(dict.fromkeys((*(_exact(word) for word in runs), *query.exact)))[:MAX_TERMS]
     joins = (AllOf,) if any(word.cjk for word in runs) else (AnyOf, AllOf)
-    substrings = substring_query(query, words)
+    substrings = substring_query(query)
     tiers = (_without_unwanted(join(parts=leaves), query, words) for join in joins)
     return (*tiers, *(() if substrings is None else (substrings,)))
 

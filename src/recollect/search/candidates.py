@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import add, mul
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Final, Literal, NamedTuple, overload
 
 from msgspec import Struct, field
 
@@ -60,14 +60,6 @@ class Given(NamedTuple):
     ranks: Mapping[int, int]
     natives: Mapping[int, float]
 
-    @classmethod
-    def of(cls, ranking: str, shares: Mapping[int, Share]) -> "Given":
-        """Return what *shares* tell."""
-        points = {row: share.points for row, share in shares.items()}
-        ranks = {row: share.rank for row, share in shares.items() if share.rank is not None}
-        natives = {row: share.native for row, share in shares.items() if share.native is not None}
-        return cls(ranking, points, ranks, natives)
-
     def share(self, row: int) -> Share:
         """Return what it gave *row*."""
         return Share(self.ranking, self.ranks.get(row), self.points[row], self.natives.get(row))
@@ -93,27 +85,6 @@ class Candidates(Sequence[Candidate]):
         self.given, self.factors, self.drops = given, factors, drops
         self._made: dict[int, Candidate] = {} if made is None else made
         self._kept: Candidates | None = None
-
-    @classmethod
-    def of(cls, candidates: Sequence[Candidate]) -> "Candidates":
-        """Return *candidates* in columns."""
-        if isinstance(candidates, cls):
-            return candidates
-        factors: dict[str, dict[int, float]] = {}
-        shares: dict[str, dict[int, Share]] = {name: {} for name in _rankings(candidates)}
-        for each in candidates:
-            for name, factor in each.factors.items():
-                factors.setdefault(name, {})[each.id] = factor
-            for share in each.shares:
-                shares[share.ranking][each.id] = share
-        return cls(
-            [each.id for each in candidates],
-            [each.fused for each in candidates],
-            [each.score for each in candidates],
-            given=tuple(Given.of(name, held) for name, held in shares.items()),
-            factors=factors,
-            drops={each.id: each.drop for each in candidates if each.drop is not None},
-        )
 
     @classmethod
     def fuse(cls, ids: Sequence[int], given: Sequence[Given]) -> "Candidates":
@@ -246,14 +217,4 @@ def _column(held: Mapping[int, float], ids: Sequence[int], usual: float) -> list
         return [held.get(row, usual) for row in ids]
 
 
-def _rankings(candidates: Sequence[Candidate]) -> list[str]:
-    """Return who gave *candidates* something, in the order of their shares; some were not given anything by some."""
-    found: list[str] = []
-    for each in sorted(candidates, key=lambda one: -len(one.shares)):
-        at = len(found)
-        for share in reversed(each.shares):
-            if share.ranking in found:
-                at = found.index(share.ranking)
-            else:
-                found.insert(at, share.ranking)
-    return found
+NO_CANDIDATES: Final = Candidates((), (), ())

@@ -1,9 +1,8 @@
-"""Changed facts: of statements about the same thing the newest stands first, unless the question asks for the past.
+"""Changed facts: of statements about the same thing the newest ranks first, unless the query asks for the past.
 
-What supersedes what is decided when a memory is written, if it is certain. This is for the rest, and it is judged as
-there (text/claims.py): a newer memory that changes or denies what the best hit says, or is about the same and announces
-a change, stands just above it, and says which one it follows. So does one of the present above a best hit that calls
-itself past.
+Certain updates are linked at intake. This stage handles the rest by the same rules (text/claims.py): a newer memory
+that changes or denies what the best hit says, or is about the same thing and announces a change, ranks just above it
+and names the one it follows. So does a memory of the present above a best hit that calls itself past.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,42 +24,41 @@ from recollect.text.snippet import held
 from recollect.vectors import plain_products
 
 
-def reaching_back(query: Query, rules: Changes, now: datetime) -> Query:
-    """Return *query* as one that reaches superseded memories too, where it asks for how something was before."""
+def include_superseded(query: Query, now: datetime) -> Query:
+    """Return *query* with superseded memories included if it asks how something was before."""
     back = asks_before(query.text) or _end_of_time(query, now) is not None
-    if rules.min_score <= 0 or query.tree is not None or not back:
+    if query.tree is not None or not back:
         return query
     return replace(query, where=replace(query.where, include_superseded=True))
 
 
 def compare_changes(state: State, context: SearchContext, *, rules: Changes, shown: int) -> State:
-    """Load the texts and vectors of what may follow the best hit, and put it above it.
+    """Load the texts and vectors of the candidates that may follow the best hit, and rank the right one above it.
 
-    The texts of the first *shown* come with them: they are looked at next.
+    The texts of the first *shown* are loaded with them: later stages read those.
     """
-    if rules.min_score > 0:
-        near = _comparable(state, rules)
-        least = rules.min_score * max(near.scores, default=0.0)
-        scored = zip(near.ids, near.scores, strict=True)
-        # Who asks for a time may be answered by what scores less.
-        ids = near.ids if state.query.dates else [row for row, score in scored if score >= least]
-        state = with_outlines(state, context, list(dict.fromkeys((*ids, *state.columns.ids[:shown]))))
-        state = with_vectors(state, context, ids) if state.mode == "hybrid" else state
+    near = _comparable(state)
+    least = rules.min_score * max(near.scores, default=0.0)
+    scored = zip(near.ids, near.scores, strict=True)
+    # A query for a time may be answered by a candidate with a lower score.
+    ids = near.ids if state.query.dates else [row for row, score in scored if score >= least]
+    state = with_outlines(state, context, list(dict.fromkeys((*ids, *state.candidates.ids[:shown]))))
+    state = with_vectors(state, context, ids) if state.mode == "hybrid" else state
     return order_changes(state, rules=rules)
 
 
-def _comparable(state: State, rules: Changes) -> Candidates:
-    """Return the first candidates that are no turns of a conversation."""
-    candidates, known = state.columns, state.known
+def _comparable(state: State) -> Candidates:
+    """Return the first candidates that are not conversation turns."""
+    candidates, known = state.candidates, state.known
     places = (at for at, row in enumerate(candidates.ids) if known[row].thread is None)
-    return candidates.picked(list(islice(places, rules.top_k)))
+    return candidates.picked(list(islice(places, MAX_COMPARED)))
 
 
 def order_changes(state: State, *, rules: Changes) -> State:
-    """Put what follows the best hit above it, or what was before it where the question asks for that."""
-    kept = _comparable(state, rules)
-    asked = query_length(state.query) >= SHORTEST and state.query.tree is None
-    if rules.min_score <= 0 or not kept or not asked:
+    """Rank the memory that follows the best hit above it, or the one before it if the query asks for that."""
+    kept = _comparable(state)
+    asked = query_length(state.query) >= MIN_QUERY_WORDS and state.query.tree is None
+    if not kept or not asked:
         return state
     best, question = kept[0], state.query.text
     before, until = asks_before(question), _end_of_time(state.query, state.now)
@@ -80,7 +78,7 @@ def order_changes(state: State, *, rules: Changes) -> State:
 
 
 def _marked(state: State, best: Candidate, others: Sequence[int]) -> State:
-    """Return *state* with the older memory named that the best hit gives another value than."""
+    """Return *state* with the older memory named whose value the best hit replaces."""
     if not others:
         return state
     from recollect.text.claims import gives_other_value  # noqa: PLC0415  (slow to load, and many answers are one hit)
@@ -95,16 +93,16 @@ def _marked(state: State, best: Candidate, others: Sequence[int]) -> State:
 
 
 def _end_of_time(query: Query, now: datetime) -> datetime | None:
-    """Return when the time ends that the question names, if it names one that is over."""
+    """Return the end of the time that the query names, if it is over."""
     ends = [found.span.end for found in query.dates]
     return max(ends) if ends and max(ends) <= now else None
 
 
 def _as_of(state: State, kept: Sequence[Candidate], until: datetime, rules: Changes) -> State:
-    """Put the newest of the statements made before *until* first, among the best hit and those about the same thing.
+    """Rank the newest statement made before *until* first, among the best hit and those about the same thing.
 
-    One that follows a best hit of the time announces a change. A best hit that names the time is about it, whenever it
-    was written.
+    A statement that follows a best hit of that time announces a change. A best hit that names the time is about it,
+    whenever it was written.
     """
     best, memories = kept[0], state.outlines
     later = memories[best.id].when >= until
@@ -133,22 +131,24 @@ def _undated(candidate: Candidate) -> float:
 
 
 def _raised(state: State, chosen: Candidate, best: Candidate) -> State:
-    """Return *state* with *chosen* just above *best*, and the link between them told."""
+    """Return *state* with *chosen* just above *best*, and the link between them."""
     factor = chosen.score / chosen.fused if chosen.fused > 0 else 1.0
     points = (best.score * (1.0 + STEP)) / factor - chosen.fused if factor > 0 else 0.0
-    ordered = state.columns.lifted("change", {chosen.id: max(0.0, points)}).by_score()
+    ordered = state.candidates.lifted("change", {chosen.id: max(0.0, points)}).by_score()
     newer, older = sorted((chosen.id, best.id), key=lambda row: (state.outlines[row].when, row), reverse=True)
     return replace(state, candidates=ordered, older={**state.older, newer: older})
 
 
 STEP = 0.01
-"""By how much what follows stands above what it follows."""
-SHORTEST = 2
-"""Who gives one word alone looks for what speaks of it, and asks for no state of it."""
+"""How far the newer memory ranks above the one it follows."""
+MIN_QUERY_WORDS = 2
+"""A query of one word asks for everything about it, not for a state of it."""
+MAX_COMPARED = 30
+"""How many of the best are compared with the best hit."""
 
 
 def _follows(row: int, other: int, state: State, *, back: bool = False) -> bool:
-    """Return whether *other* changes what *row* says; *back* asks the other way round."""
+    """Return whether *other* changes what *row* says; with *back*, the reverse."""
     old, new = (state.outlines[other], state.outlines[row]) if back else (state.outlines[row], state.outlines[other])
     if old.superseded_by == new.id:
         return True
@@ -165,7 +165,7 @@ def _follows(row: int, other: int, state: State, *, back: bool = False) -> bool:
 
 
 def _holds_as_much(new: Outlined, old: Outlined, state: State) -> bool:
-    """Return whether *new* holds as many words of the question as *old*: who names the value asks for that one."""
+    """Return whether *new* contains as many query words as *old*: a query that names a value asks for that one."""
     terms = query_terms(state.tiers)
     return len(held(new.content, terms)) >= len(held(old.content, terms))
 
@@ -179,7 +179,7 @@ def _is_present(row: int, state: State) -> bool:
 
 
 def _alike(row: int, other: int, state: State) -> bool:
-    """Return whether two memories are about the same thing, whichever was first."""
+    """Return whether two memories are about the same thing, in either order."""
     from recollect.text.claims import same_subject  # noqa: PLC0415
 
     old, new = sorted((state.outlines[row], state.outlines[other]), key=lambda each: (each.when, each.id))

@@ -1,9 +1,9 @@
-"""Dialogue: the turn that answers stands before the turn that asks.
+"""Dialogue: a reply ranks above the question it answers.
 
-A question of a conversation shares its words with the question that is asked now, its answer often shares none
-("I will."). So what the asking turn has found goes to the turn after it, unless that one asks back, and more of it
-where both questions ask alike (who, where, how many). Who asks for a person, a place or a number is not answered by
-"Not me": then the turn after that gets it too.
+A question in a conversation shares words with the current query; its answer often shares none ("I will."). So the
+score of the asking turn also goes to the next turn, unless that one asks back, and more of it if both questions ask
+alike (who, where, how many). "Not me" does not answer a question for a person, a place or a number: then the turn after
+it gets the score too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,20 +16,18 @@ from recollect.text.analyser import asks
 from recollect.text.questions import declines, question_words
 
 Turn = tuple[str, str, int]
-"""A project, a conversation in it, and the place in that."""
+"""A project, a conversation in it, and the position in that."""
 REPLY = "reply"
-"""What its share is called."""
+"""The name of its share."""
 STEP = 0.05
-"""How much more than the turn that declines the one after it gets."""
+"""How much more the turn after a declining one gets."""
 
 
 def lift_replies(state: State, *, rules: Dialogue) -> State:
-    """Give each turn that follows an asking one at least the score of that one, before the factors."""
-    if rules.reply_weight <= 0 or state.query.tree is not None:
+    """Raise each reply to the score of the turn that asks, before the factors."""
+    if state.query.tree is not None or not state.exchanges:
         return state
-    if not state.exchanges:
-        return state
-    candidates = state.columns
+    candidates = state.candidates
     found = dict(zip(candidates.ids, candidates.fused, strict=True))
     wanted: dict[int, float] = {}
     for row, score in _replies(found, state, question_words(state.query.text), rules):
@@ -42,7 +40,7 @@ def lift_replies(state: State, *, rules: Dialogue) -> State:
 def _replies(
     found: Mapping[int, float], state: State, asked: frozenset[str], rules: Dialogue
 ) -> Iterator[tuple[int, float]]:
-    """Yield each reply among *found*, and what the turn that it answers gives."""
+    """Yield each reply among *found* with the score it takes over from the question."""
     for row, *replies in dict.fromkeys(state.exchanges.values()):
         alike = rules.same_question if asked & question_words(state.outlines[row].content) else 1.0
         for place, reply in enumerate(replies):
@@ -50,7 +48,7 @@ def _replies(
 
 
 def exchanges_among(memories: Mapping[int, Outlined]) -> dict[int, tuple[int, ...]]:
-    """Return the exchanges among *memories*; a turn that asks and follows another question begins its own."""
+    """Return the exchanges among *memories*; a question after another question starts its own exchange."""
     turns = turns_of(memories)
     found: dict[int, tuple[int, ...]] = {}
     for turn, row in turns.items():
@@ -61,19 +59,19 @@ def exchanges_among(memories: Mapping[int, Outlined]) -> dict[int, tuple[int, ..
 
 
 def turns_of(memories: Mapping[int, Outlined]) -> dict[Turn, int]:
-    """Return which of *memories* stands where in a conversation."""
+    """Return the conversation turns among *memories*, by position."""
     return {turn: row for row, memory in memories.items() if (turn := turn_of(memory)) is not None}
 
 
 def turn_of(memory: Outlined) -> Turn | None:
-    """Return where *memory* stands in a conversation, if it is a turn of one."""
+    """Return the position of *memory* in a conversation, if it is a turn of one."""
     if memory.thread is None or memory.turn is None:
         return None
     return memory.project, memory.thread, memory.turn
 
 
 def answers_to(turn: Turn, turns: Mapping[Turn, int], memories: Mapping[int, Outlined]) -> Iterator[int]:
-    """Yield the turn after the asking one at *turn*, and the next where that one only declines; none that asks."""
+    """Yield the reply to the question at *turn*, and the next turn if the reply only declines; never a question."""
     project, thread, number = turn
     wanted = question_words(memories[turns[turn]].content)
     for further in (1, 2):

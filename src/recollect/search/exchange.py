@@ -49,7 +49,7 @@ def collapse(state: State) -> State:
     if not exchanges:
         return state
     first = [members[0] for members in group(rows, exchanges, most=PAGE)]
-    return replace(state, candidates=state.columns.led_by(first))
+    return replace(state, candidates=state.candidates.led_by(first))
 
 
 def exchanges_told(state: State) -> dict[int, tuple[Turn, ...]]:

@@ -75,7 +75,8 @@ def build_hits(state: State) -> State:
             exchange=told.get(row, ()),
         )
 
-    return replace(state, hits=tuple(map(hit, count(1), state.kept)), total=_total(state))
+    outcome = state.outcome if state.kept else "none"
+    return replace(state, outcome=outcome, hits=tuple(map(hit, count(1), state.kept)), total=_total(state))
 
 
 def mark_conflicts(state: State, context: SearchContext, *, limit: int) -> State:
@@ -195,7 +196,7 @@ def _match_type(candidate: Candidate) -> MatchType:
 
 def _total(state: State) -> int:
     """Return how many hits a long enough answer would have."""
-    candidates = state.columns
+    candidates = state.candidates
     codes: list[str] = [drop.code for drop in candidates.drops.values()]
     passed = len(candidates) - len(codes) + sum(map(codes.count, SHOWABLE))
     whole = state.mode == "keyword" and passed == len(candidates)

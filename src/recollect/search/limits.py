@@ -1,7 +1,4 @@
-"""How much of a query is looked up. What is left out is told in `degraded`; a usual query meets none of these.
-
-The other limit is a profile's own: `words.max_terms`, the words and clauses asked of the word index.
-"""
+"""Limits on the size of a query. If one cuts a query, the reply says so in `degraded`; normal queries meet none."""
 
 from typing import Final
 
@@ -9,23 +6,25 @@ from recollect.errors import QueryError
 from recollect.profile import Profile
 
 MAX_TOKENS: Final = 4096
-"""How many tokens of a query are read; what comes after them in a longer one is not asked."""
+"""Tokens read of a query; the rest of a longer one is ignored."""
+MAX_TERMS: Final = 256
+"""Distinct words and clauses sent to the word index; the rest of a very long query is ignored."""
 MAX_NESTING: Final = 40
-"""How deep parentheses may nest; deeper ones are read as plain text."""
+"""Nesting depth of parentheses; deeper ones are read as plain text."""
 MAX_PREFIXES: Final = 16
-"""How many prefixes are looked up: each reads every word that begins with it."""
+"""Prefixes looked up: each reads every word that starts with it."""
 MAX_PHRASE: Final = 64
-"""By how many of its words a phrase is looked up."""
+"""Words of a phrase that are looked up."""
 MAX_NEEDLES: Final = 32
-"""How many words are looked for in the text itself, where the word index cannot be used."""
+"""Words searched in the text itself if the word index is unavailable."""
 MAX_DOUBTFUL: Final = 256
-"""How many words of a query may be found to be unknown."""
+"""Query words that are checked for being unknown."""
 MAX_UNKNOWN: Final = 32
-"""How many unknown words are corrected: each is compared with all words of like length."""
+"""Unknown words that are corrected: each is compared with all words of similar length."""
 
 
 def limit_of(profile: Profile, asked: int | None, *, usual: int) -> int:
-    """Return how many hits to show: what was *asked*, at most what *profile* allows, or the *usual* number.
+    """Return how many hits to show: *asked*, at most the profile's maximum, or the *usual* number.
 
     A limit below 1 is an error, unless the profile clamps limits: then it means the usual number.
     """

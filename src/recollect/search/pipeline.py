@@ -1,29 +1,29 @@
-"""The stages of a search as one value: the same list is run by a search, by `why`, by tuning and by evaluation.
+"""The stages of a search as one value: a search, `why`, tuning and evaluation all run the same list.
 
-A stage takes what the search knows and returns what it knows then. Stages that ask the store or a model get the
-context as well; all the others are pure. The settings of a stage are sections of the profile, with what the request
-sets for itself.
+A stage takes the state of the search and returns the next one. Stages that ask the store or a model get the context as
+well; all others are pure. The profile lists the stages and their settings; the request overrides some of them.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
-from recollect.profile import Floor, Fuse, Profile, Retrieve, Weigh
+from recollect.profile import Floor, Fuse, Profile, ReciprocalRanks, Weigh
 from recollect.replies import Request
 from recollect.search.answerability import explain_nothing, judge
 from recollect.search.build_query import build_query, drop_dates
-from recollect.search.changes import compare_changes, reaching_back
+from recollect.search.changes import compare_changes, include_superseded
 from recollect.search.dialogue import lift_replies
-from recollect.search.diversify import diversify
+from recollect.search.diversify import apply_limit, diversify
 from recollect.search.expand import expand
 from recollect.search.fuse import fuse
 from recollect.search.hits import browse, build_hits, count_facets, load_facts, load_shown, mark_conflicts
 from recollect.search.languages import add_languages
 from recollect.search.limits import limit_of
+from recollect.search.mmr import diversify_by_mmr
 from recollect.search.parse import Query, parse
 from recollect.search.precise import keep_answers
 from recollect.search.rerank import rerank
@@ -32,159 +32,163 @@ from recollect.search.smooth import smooth
 from recollect.search.spelling import suggest
 from recollect.search.state import SearchContext, State, Watch
 from recollect.search.texts import load
-from recollect.search.weigh import apply_floor, weigh
+from recollect.search.weigh import apply_floor, boost_dates, weigh
 
-S = TypeVar("S", Retrieve, Fuse, Floor)
+S = TypeVar("S", bound=Struct)
+NO_FLOOR: Final = Floor()
 
 
 class Stage(Struct, frozen=True, kw_only=True):
-    """A pure step: what it makes of the state follows from the state and its settings."""
+    """One step of a search; the result of a pure one follows from the state and its settings alone."""
 
     name: str
-    step: Callable[[State], State]
-
-    def run(self, state: State, _: SearchContext) -> State:
-        """Return what is known after it."""
-        return self.step(state)
-
-
-class AskingStage(Struct, frozen=True, kw_only=True):
-    """A step that asks the store or a model."""
-
-    name: str
-    step: Callable[[State, SearchContext], State]
+    step: Callable[..., State]
+    asks: bool = False
+    """Whether it asks the store or a model."""
 
     def run(self, state: State, context: SearchContext) -> State:
-        """Return what is known after it."""
-        return self.step(state, context)
+        """Return the next state."""
+        return self.step(state, context) if self.asks else self.step(state)
 
 
 class Pipeline(Struct, frozen=True, kw_only=True):
     """The stages of one search, in order."""
 
-    stages: tuple[Stage | AskingStage, ...]
+    stages: tuple[Stage, ...]
 
     def trace(self, state: State, context: SearchContext) -> Iterator[tuple[str, State]]:
-        """Yield the name of each stage and what is known after it, unless the search is to be given up."""
+        """Yield the name of each stage and the state after it; raise if the search is cancelled or out of time."""
         for stage in self.stages:
             context.watch.check()
             state = stage.run(state, context)
             yield stage.name, state
 
     def run(self, state: State, context: SearchContext) -> State:
-        """Return what is known in the end."""
+        """Return the last state."""
         for _, known in self.trace(state, context):
             state = known
         return state
-
-    def describe(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the settings of each stage, by its name, in order."""
-        return {stage.name: dict(map(_plain, _settings(stage).items())) for stage in self.stages}
-
-
-def _settings(stage: Stage | AskingStage) -> Mapping[str, Any]:
-    return stage.step.keywords if isinstance(stage.step, partial) else {}
-
-
-def _plain(setting: tuple[str, Any]) -> tuple[str, Any]:
-    name, value = setting
-    return name, asdict(value) if isinstance(value, Struct) else value
 
 
 def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline:
     """Return the stages that answer *request* as *profile* ranks."""
     asked = as_asked(profile, request)
-    facets = (AskingStage(name="facets", step=count_facets),) if request.facets else ()
-    reason = AskingStage(name="reason", step=explain_nothing)
-    conflicts = AskingStage(name="conflicts", step=partial(mark_conflicts, limit=asked.limit))
     if query.is_blank and request.embedding is None and profile.blank == "browse":
-        newest = AskingStage(name="browse", step=partial(browse, limit=asked.limit))
-        return Pipeline(stages=(newest, conflicts, *facets, reason))
-    facts = AskingStage(name="facts", step=load_facts)
-    weighed = "fact_confidence" in asked.weigh.factors or asked.floor.min_confidence > 0 or request.lens is not None
-    idle = asked.words.drop_dates and any(found.idle_end > found.start for found in query.dates)
-    asking = partial(
-        retrieve,
-        rules=asked.retrieve,
-        words=asked.words,
-        expand=asked.expand,
-        fuse=asked.fuse,
-        depth=depth_of(asked),
+        finding: tuple[Stage | None, ...] = (_asking("browse", browse, limit=asked.limit),)
+    else:
+        finding = (*_retrieval(asked), *_ranking(asked, request), *_judgement(asked, request))
+    stages = (
+        *finding,
+        _asking("conflicts", mark_conflicts, limit=asked.limit),
+        _asking("facets", count_facets) if request.facets else None,
+        None if len(finding) == 1 else _asking("suggest", suggest),
+        _asking("reason", explain_nothing),
     )
-    near = partial(load_vectors, most=asked.smooth.top_k)
-    return Pipeline(
-        stages=(
-            *((AskingStage(name="dates", step=drop_dates),) if idle else ()),
-            AskingStage(name="languages", step=add_languages),
-            Stage(name="build_query", step=partial(build_query, words=asked.words)),
-            Stage(name="expand", step=partial(expand, rules=asked.expand, words=asked.words)),
-            AskingStage(name="retrieve", step=asking),
-            Stage(name="fuse", step=partial(fuse, rules=asked.fuse, fallback=asked.retrieve.fallback)),
-            *((AskingStage(name="vectors", step=near),) if asked.smooth.weight > 0 else ()),
-            Stage(name="smooth", step=partial(smooth, rules=asked.smooth)),
-            AskingStage(name="load", step=partial(load, rules=asked.weigh)),
-            *((facts,) if weighed else ()),
-            Stage(name="replies", step=partial(lift_replies, rules=asked.dialogue)),
-            Stage(name="weigh", step=partial(weigh, rules=asked.weigh, replies=asked.dialogue.min_informativeness)),
-            AskingStage(name="changes", step=partial(compare_changes, rules=asked.changes, shown=asked.limit)),
-            Stage(name="floor", step=partial(apply_floor, rules=asked.floor, fallback=asked.retrieve.fallback)),
-            AskingStage(name="rerank", step=partial(rerank, rules=asked.rerank)),
-            AskingStage(name="diversify", step=partial(diversify, rules=asked.diversify, limit=asked.limit)),
-            AskingStage(name="memories", step=partial(load_shown, pool=asked.precise.top_k if request.precise else 0)),
-            *(() if weighed else (facts,)),  # only those that are shown, where nothing weighs by facts
-            Stage(name="answerability", step=partial(judge, rules=asked.answerability)),
-            *((Stage(name="precise", step=partial(keep_answers, rules=asked.precise)),) if request.precise else ()),
-            Stage(name="hits", step=build_hits),
-            conflicts,
-            *facets,
-            AskingStage(name="suggest", step=suggest),
-            reason,
-        )
+    return Pipeline(stages=tuple(stage for stage in stages if stage is not None))
+
+
+def _retrieval(asked: Profile) -> tuple[Stage | None, ...]:
+    return (
+        None if asked.drop_dates is None else _asking("drop_dates", drop_dates),
+        _asking("languages", add_languages),
+        _pure("build_query", build_query, rules=asked.words),
+        _asking("retrieve", retrieve, profile=asked),
+        _asking("expand", expand, rules=asked.expand, profile=asked),
     )
 
 
-def depth_of(profile: Profile) -> int:
-    """Return how many candidates each list brings: a fixed number, or a multiple of the limit where a seed says so."""
-    return max(profile.limit, profile.limit * profile.retrieve.depth_per_limit or profile.retrieve.depth)
+def _ranking(asked: Profile, request: Request) -> tuple[Stage | None, ...]:
+    replies = 0.0 if asked.dialogue is None else asked.dialogue.min_informativeness
+    return (
+        _pure("fuse", fuse, rules=asked.fuse),
+        _asking("vectors", load_vectors, rules=asked.smooth),
+        _pure("smooth", smooth, rules=asked.smooth),
+        _asking("load", load, profile=asked),
+        _asking("facts", load_facts) if _weighs_facts(asked, request) else None,
+        _pure("replies", lift_replies, rules=asked.dialogue),
+        _pure("weigh", weigh, rules=asked.weigh, replies=replies),
+        _pure("date_boost", boost_dates, rules=asked.date_boost),
+        _asking("changes", compare_changes, rules=asked.changes, shown=asked.limit),
+        _pure("floor", apply_floor, rules=asked.floor),
+        _asking("rerank", rerank),
+        None if asked.mmr is None else _asking("mmr", diversify_by_mmr, limit=asked.limit),
+        _asking("diversify", diversify, rules=asked.diversify, limit=asked.limit),
+        _asking("limit", apply_limit, limit=asked.limit),
+    )
+
+
+def _judgement(asked: Profile, request: Request) -> tuple[Stage | None, ...]:
+    precise = asked.precise if request.precise else None
+    return (
+        _asking("memories", load_shown, pool=0 if precise is None else precise.top_k),
+        None if _weighs_facts(asked, request) else _asking("facts", load_facts),  # of the shown hits only
+        _pure("answerability", judge, rules=asked.answerability),
+        _pure("precise", keep_answers, rules=precise),
+        _pure("hits", build_hits),
+    )
+
+
+def _weighs_facts(asked: Profile, request: Request) -> bool:
+    """Return whether ranking reads the facts of every candidate."""
+    by_floor = asked.floor is not None and asked.floor.min_confidence > 0
+    return by_floor or "fact_confidence" in asked.weigh.factors or request.lens is not None
+
+
+def _asking(name: str, step: Callable[..., State], **settings: Any) -> Stage | None:
+    return _stage(name, step, asks=True, **settings)
+
+
+def _pure(name: str, step: Callable[..., State], **settings: Any) -> Stage | None:
+    return _stage(name, step, asks=False, **settings)
+
+
+def _stage(name: str, step: Callable[..., State], *, asks: bool, **settings: Any) -> Stage | None:
+    """Return a stage with its *settings*; None if its rules are None, because the profile does not list it."""
+    if "rules" in settings and settings["rules"] is None:
+        return None
+    return Stage(name=name, step=partial(step, **settings) if settings else step, asks=asks)
 
 
 def as_asked(profile: Profile, request: Request) -> Profile:
-    """Return *profile* with what *request* sets for itself; the one place where a request overrides a profile."""
+    """Return *profile* with the overrides of *request*; the only place where a request overrides a profile."""
     score = request.min_score
-    further = None if request.intent is None else (0.0, 0.0)  # who says what they are after is searched for further
+    floors = {"min_confidence": request.min_confidence, "keyword": score, "semantic": score, "hybrid": score}
+    floor = _set(profile.floor or NO_FLOOR, **floors)
     asked: dict[str, Any] = {
         "limit": limit_of(profile, request.limit, usual=profile.limit),
-        "retrieve": _set(profile.retrieve, min_similarity=request.min_similarity, short_circuit=further),
-        "fuse": _set(_weighted(profile.fuse, request), k=request.rrf_k),
+        "retrieve": _set(profile.retrieve, min_similarity=request.min_similarity),
+        "fuse": _fusing(profile.fuse, request),
         "weigh": _weighing(profile.weigh, request),
-        "floor": _set(
-            profile.floor, min_confidence=request.min_confidence, keyword=score, semantic=score, hybrid=score
-        ),
+        "date_boost": profile.date_boost if request.asked_mode in profile.weigh.modes else None,
+        "floor": None if floor is NO_FLOOR else floor,
+        "short_circuit": profile.short_circuit if request.intent is None else None,
     }
     changed = {name: value for name, value in asked.items() if value is not getattr(profile, name)}
-    return replace(profile, **changed) if changed else profile  # most requests set nothing
+    return replace(profile, **changed) if changed else profile  # most requests override nothing
 
 
-def _set(section: S, **given: Any) -> S:
-    """Return *section* with what is given."""
-    told = {name: value for name, value in given.items() if value is not None}
-    return replace(section, **told) if told else section
+def _set(settings: S, **given: Any) -> S:
+    """Return *settings* with the values of *given* that are not None."""
+    changed = {name: value for name, value in given.items() if value is not None}
+    return replace(settings, **changed) if changed else settings
 
 
-def _weighted(rules: Fuse, request: Request) -> Fuse:
-    """Return *rules* with the weights that the request gives, and none that depend on anything else."""
+def _fusing(rules: Fuse, request: Request) -> Fuse:
+    """Return *rules* with the weights and the k of the request; such weights depend on nothing else."""
     alpha = {} if request.alpha is None else {"words": 1.0 - request.alpha, "vector": request.alpha}
-    given = {**alpha, **(request.weights or {})}
-    if not given:
-        return rules
-    plain = replace(rules, list_weights=(), short_weights={}, long_weights={}, code_weights={})
-    return replace(plain, weights={**rules.weights, **given})
+    weights = {**alpha, **(request.weights or {})}
+    if isinstance(rules, ReciprocalRanks):
+        rules = _set(rules, k=request.rrf_k)
+        plain: dict[str, Any] = {"list_weights": (), "short_weights": {}, "long_weights": {}}
+    else:
+        plain = {"code_weights": {}}
+    return replace(rules, weights={**rules.weights, **weights}, **plain) if weights else rules
 
 
 def _weighing(rules: Weigh, request: Request) -> Weigh:
-    """Return *rules* without the factors in a mode where they do not count, and with recency for who asks for it."""
+    """Return *rules* without factors in a mode where they do not count, and with recency if the request asks for it."""
     if request.asked_mode not in rules.modes:
-        rules = replace(rules, factors=(), date_boost=0.0)
+        rules = replace(rules, factors=())
     if request.recency_weight is None:
         return rules
     factors = rules.factors if "recency" in rules.factors else (*rules.factors, "recency")
@@ -192,8 +196,10 @@ def _weighing(rules: Weigh, request: Request) -> Weigh:
 
 
 def prepare(request: Request, context: SearchContext) -> tuple[Pipeline, State, SearchContext]:
-    """Return the stages for *request*, what is known before the first of them, and the context on the clock."""
+    """Return the stages for *request*, the first state, and the context with the request's time limit."""
     seen, boost = context.look_through(request)
-    query = reaching_back(parse(seen.text, now=context.now, where=seen.where), context.profile.changes, context.now)
+    query = parse(seen.text, now=context.now, where=seen.where)
+    if context.profile.changes is not None:
+        query = include_superseded(query, context.now)
     state = State(request=seen, query=query, scope=query.narrow(seen.scope), now=context.now, boost=boost)
     return build_pipeline(context.profile, seen, query), state, replace(context, watch=Watch.over(seen))

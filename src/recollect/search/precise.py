@@ -1,9 +1,9 @@
-"""Only what answers: how likely each hit is to answer, and the cut below which it is not shown.
+"""Precise search: the probability that each hit answers, and the cut below which it is not shown.
 
-The first hits share the chance among them by their scores relative to the best one, and a hit that lacks the names or
-the kind of value that the question asks for gets less of it. What the share is worth was fitted on judged questions
-(docs/quality.md). One hit far ahead leaves the others next to nothing; where many are alike, only the first is shown.
-A hit that holds a word only nearly (mongodb for mongod), where another holds the word itself, is not shown.
+The first hits share the probability by their scores relative to the best one; a hit without the names or the kind of
+value that the query asks for gets less. The curve was fitted on judged queries (docs/quality.md). One hit far ahead
+leaves the others next to nothing; if many are alike, only the first is shown. A hit with a near form of a word
+(mongodb for mongod) is not shown if another hit contains the word itself.
 """
 
 import math
@@ -23,13 +23,13 @@ from recollect.text.tokenizer import QueryWord, analyse_text, read_words, signif
 
 _CLAUSE: Final = regex(r"[?;\n]+|,?\s+(?:and|und|et|y|e|sowie)\s+|&", re.IGNORECASE)
 MIN_WORDS: Final = 2
-"""A clause of fewer significant words is none of its own: "salt and pepper"."""
+"""A clause needs this many significant words: "salt and pepper" has none."""
 
 
 def keep_answers(state: State, *, rules: Precise) -> State:
-    """Drop the hits that probably do not answer; the first stays, and the one that holds a clause of its own."""
+    """Drop improbable answers; the first hit stays, and the one that answers a clause of its own."""
     kept = state.kept
-    if rules.cut <= 0 or not kept or state.query.tree is not None:
+    if not kept or state.query.tree is not None:
         return state
     chances = hit_chances(state, rules)
     likely = {each.id for each in kept if chances.get(each.id, 0.0) >= rules.cut}
@@ -37,7 +37,7 @@ def keep_answers(state: State, *, rules: Precise) -> State:
     first = next((each.id for each in kept if each.id not in near), kept[0].id)
     shown = {first, *(likely - near), *_by_clause(state, [each for each in kept if each.id in chances], rules)}
     drops = {row: _cut(chances.get(row, 0.0), rules) for row in kept.ids if row not in shown}
-    return replace(state, candidates=state.columns.dropped(drops), chances=chances)
+    return replace(state, candidates=state.candidates.dropped(drops), chances=chances)
 
 
 def _cut(chance: float, rules: Precise) -> Drop:
@@ -46,7 +46,7 @@ def _cut(chance: float, rules: Precise) -> Drop:
 
 
 def hit_chances(state: State, rules: Precise) -> dict[int, float]:
-    """Return how likely each of the first hits is to answer, whatever the limit."""
+    """Return the probability that each of the first hits answers, independent of the limit."""
     pool = state.in_reach[: rules.top_k]
     best = max((each.score for each in pool), default=0.0)
     unmeant = without_correction([each.id for each in pool], state)
@@ -58,10 +58,8 @@ def hit_chances(state: State, rules: Precise) -> dict[int, float]:
 
 
 def _standing(candidate: Candidate, best: float, state: State, rules: Precise) -> float:
-    """Return where a hit stands below the best one, as the exponent of its share; at most 0."""
+    """Return the exponent of a hit's share: its distance to the best one, at most 0."""
     behind = 1.0 - candidate.score / best if best > 0 else 0.0
-    if rules.details <= 0:
-        return -rules.steepness * behind
     details = details_for(candidate.id, state)
     return -rules.steepness * behind - rules.details * min(1.0, details.absent_share + bool(details.lacks))
 
@@ -70,7 +68,7 @@ def _standing(candidate: Candidate, best: float, state: State, rules: Precise) -
 
 
 def _by_clause(state: State, candidates: Sequence[Candidate], rules: Precise) -> Iterator[int]:
-    """Yield, for each clause of a question of several, the hit that holds most of it, the better one first."""
+    """Yield, for each clause of a query of several, the hit that contains most of it; the better one on ties."""
     clauses = clauses_of(state.query.text)
     if len(clauses) < 2:
         return
@@ -83,7 +81,7 @@ def _by_clause(state: State, candidates: Sequence[Candidate], rules: Precise) ->
 
 
 def clauses_of(text: str) -> tuple[tuple[QueryWord, ...], ...]:
-    """Return the significant words of each clause of *text* that asks something of its own."""
+    """Return the significant words of each clause of *text*."""
     read = (read_words(part) for part in _CLAUSE.split(text))
     told = (tuple(word for word in words if not word.stop) for words in read)
     clauses = tuple(words for words in told if len(words) >= MIN_WORDS)

@@ -1,4 +1,4 @@
-"""Memories that belong to one: linked with it, near in meaning or words, or stating something about its subjects."""
+"""Memories related to one: linked with it, similar in meaning or words, or with facts about the same subjects."""
 
 from collections.abc import Mapping
 
@@ -15,36 +15,43 @@ from recollect.search.state import SearchContext
 from recollect.text.tokenizer import read_words, significant
 from recollect.vectors import pack
 
-LINKED = 1.0
-"""What a link between two notes is worth: as much as the same words."""
+RELATED_LIMIT = 10
+"""Number of related memories if the request does not say."""
+LINK_WEIGHT = 1.0
+"""Score of a link between two notes: as much as the same words."""
+FACT_WEIGHT = 0.2
+"""Score of each subject that both memories have facts about."""
+MAX_RELATED_TERMS = 32
+"""Words of a memory that are searched for if there is no model."""
 MAX_SUBJECTS = 32
-"""How many subjects of a memory are looked for in others."""
+"""Subjects of a memory that are searched for in others."""
 MAX_FACTS = 1000
-"""How many facts about them are looked at."""
+"""Facts about them that are read."""
+MAX_OVERLAP = 0.99
+"""Of two equal texts one is shown, even in a profile that shows near-duplicates."""
 
 
 class _Nearness(Struct, frozen=True, kw_only=True):
-    """By what two memories are near, and how much."""
+    """How two memories are similar, and how much."""
 
     by: str
     scores: Mapping[int, float]
 
 
 def related(memory: Memory, context: SearchContext, *, scope: Scope, limit: int | None = None) -> tuple[Related, ...]:
-    """Return the memories nearest to *memory* with the reasons, best first; itself and near-repeats left out."""
-    rules = context.profile.related
-    most = limit_of(context.profile, limit, usual=rules.limit)
+    """Return the memories related to *memory* with the reasons, best first, without itself and near-duplicates."""
+    most = limit_of(context.profile, limit, usual=RELATED_LIMIT)
     near = _nearness(memory, context, scope, depth=max(context.profile.retrieve.depth, 2 * most))
     shared = _shared_subjects(memory, context, scope)
     links = linked(memory, context.store, scope=scope)
     scores = {
-        row: near.scores.get(row, 0.0) + rules.fact_weight * len(shared.get(row, ())) + LINKED * (row in links)
+        row: near.scores.get(row, 0.0) + FACT_WEIGHT * len(shared.get(row, ())) + LINK_WEIGHT * (row in links)
         for row in {*near.scores, *shared, *links} - {memory.id}
     }
     memories = context.store.load(sorted(scores), scope=scope)
     mine = shingles(memory.content)
-    # Where a profile shows every repeat, two equal texts still are one.
-    alike = min(context.profile.diversify.max_overlap, 0.99)
+    diversify = context.profile.diversify
+    alike = MAX_OVERLAP if diversify is None else min(diversify.max_overlap, MAX_OVERLAP)
     kept = [
         row
         for row in sorted(memories, key=lambda row: (-scores[row], row))
@@ -71,21 +78,21 @@ def _nearness(memory: Memory, context: SearchContext, scope: Scope, *, depth: in
 
 
 def _by_words(memory: Memory, context: SearchContext, scope: Scope, *, depth: int) -> _Nearness:
-    """Ask for the memory's rarest words, as a query would; the score is how much of them another holds."""
+    """Search for the memory's rarest words; the score is the share of them that another memory contains."""
     text = f"{memory.title} {memory.content}"
     stems = dict.fromkeys(stem for word in significant(read_words(text)) for stem in word.stems)
     held = context.store.document_frequencies(words=list(stems), scope=scope, form="stem")
     rarest = sorted((stem for stem in stems if held[stem] > 1), key=lambda stem: (held[stem], stem))
     if not rarest:
         return _Nearness(by="words", scores={})
-    leaves = tuple(Word(text=stem) for stem in rarest[: context.profile.related.max_terms])
+    leaves = tuple(Word(text=stem) for stem in rarest[:MAX_RELATED_TERMS])
     asked = word_query(AnyOf(parts=leaves), context.profile.words)
     found = context.store.match_words(asked, scope=scope, where=NO_FILTER, limit=depth)
     return _Nearness(by="words", scores={hit.id: hit.coverage for hit in found.top})
 
 
 def _shared_subjects(memory: Memory, context: SearchContext, scope: Scope) -> dict[int, tuple[str, ...]]:
-    """Return, for each other memory, the subjects that both state something about."""
+    """Return, for each other memory, the subjects that both have facts about."""
     shared: dict[int, tuple[str, ...]] = {}
     stated = context.store.facts(FactQuery(memory_ids=(memory.id,)), scope=scope)
     subjects = {fact.subject.casefold(): fact.subject for fact in reversed(stated)}

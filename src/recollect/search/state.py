@@ -29,7 +29,7 @@ from recollect.records import (
 )
 from recollect.replies import Degraded, Evidence, Hit, Mode, Outcome, Reason, Request
 from recollect.rerankers.contract import Reranker
-from recollect.search.candidates import Candidate, Candidates
+from recollect.search.candidates import NO_CANDIDATES, Candidates
 from recollect.search.parse import Query
 from recollect.stores.contract import Store
 
@@ -80,13 +80,6 @@ class Ranking(Struct, frozen=True, kw_only=True):
         return (None, self.by_id.get(memory_id)) if at is None else (at + 1, self.hits[at])
 
 
-class Variant(Struct, frozen=True, kw_only=True):
-    """Another way to ask, as a question to the word index, and what it counts beside others."""
-
-    tier: Tier
-    weight: float
-
-
 class State(Struct, frozen=True, kw_only=True):
     """What a search knows; each stage makes the next one of it."""
 
@@ -100,14 +93,15 @@ class State(Struct, frozen=True, kw_only=True):
     """The mode that the request amounts to here."""
     tiers: tuple[Tier, ...] = ()
     """What is asked of the word index; after retrieving, with what may be meant by mistyped words."""
-    variants: tuple[Variant, ...] = ()
     rankings: tuple[Ranking, ...] = ()
     generations: tuple[str, ...] = ()
     """The fingerprints of the vectors that were compared, the generation in use first."""
     vectors: Mapping[int, bytes] = field(default_factory=dict)
     """The vector of the first passage of those candidates whose likeness stages look at."""
-    candidates: Sequence[Candidate] = ()
-    """Best first; what was dropped stays among them and says why."""
+    answering_alone: str = ""
+    """The kind of the ranking whose own scores are the scores, if nothing was fused."""
+    candidates: Candidates = NO_CANDIDATES
+    """Best first; dropped ones stay among them with the reason."""
     traits: Mapping[int, Traits] = field(default_factory=dict)
     """What weighing looks at of the candidates."""
     outlines: Mapping[int, Outlined] = field(default_factory=dict)
@@ -131,7 +125,8 @@ class State(Struct, frozen=True, kw_only=True):
     degraded: Degraded | None = None
     limited: Degraded | None = None
     """What the limits left out of the query."""
-    outcome: Outcome = "none"
+    outcome: Outcome = "answered"
+    """Of the hits; without hits there is no answer."""
     evidence: Evidence | None = None
     chances: Mapping[int, float] = field(default_factory=dict)
     """How likely each candidate is to answer, where only those that do were asked for."""
@@ -159,20 +154,15 @@ class State(Struct, frozen=True, kw_only=True):
     @property
     def kept(self) -> Candidates:
         """The candidates that no stage has dropped."""
-        return self.columns.kept
+        return self.candidates.kept
 
     @property
     def in_reach(self) -> Candidates:
         """The candidates that are kept, or would be under a higher limit."""
-        candidates = self.columns
+        candidates = self.candidates
         near = {row for row, drop in candidates.drops.items() if drop.code == "limit"}
         far = candidates.drops.keys() - near
         return candidates.picked([at for at, row in enumerate(candidates.ids) if row not in far])
-
-    @property
-    def columns(self) -> Candidates:
-        """The candidates in columns."""
-        return Candidates.of(self.candidates)
 
     def ranking(self, name: str) -> Ranking:
         """Return the ranking *name*, empty if it was not asked for."""

@@ -1,28 +1,28 @@
-"""What is loaded of the candidates: of hundreds what weighing looks at, and the texts of the few that are compared."""
+"""Load the candidates: the traits of hundreds for weighing, and the texts of the few that are compared."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
-from recollect.profile import Weigh
+from recollect.profile import Profile
 from recollect.search.dialogue import exchanges_among
 from recollect.search.state import Outlined, SearchContext, State
 from recollect.search.weigh import reads_texts
 
 AT_ONCE: Final = 20
-"""How many texts are loaded where one is looked at: those behind it are looked at next."""
+"""Texts loaded at once: the ones after the requested text are read next."""
 
 
-def load(state: State, context: SearchContext, *, rules: Weigh) -> State:
-    """Load what weighing looks at of the candidates, and how they were used where a factor looks at it.
+def load(state: State, context: SearchContext, *, profile: Profile) -> State:
+    """Load the traits of the candidates, and their usage if a factor reads it.
 
-    The texts of all are read only where a factor reads them; those of turns always are.
+    The texts of all are loaded only if a factor reads them; those of turns always are.
     """
-    ids = state.columns.ids
+    ids = state.candidates.ids
     if not ids:
         return state
-    if reads_texts(state, rules):
+    if reads_texts(state, profile):
         state = with_outlines(state, context, ids)
         turns: Mapping[int, Outlined] = state.outlines
     else:
@@ -30,12 +30,12 @@ def load(state: State, context: SearchContext, *, rules: Weigh) -> State:
         talking = [row for row, each in traits.items() if each.thread is not None]
         state = with_outlines(replace(state, traits=traits), context, talking)
         turns = {row: state.outlines[row] for row in talking if row in state.outlines}
-    used = context.ask.usage(scope=state.scope, ids=ids) if "importance" in rules.factors else {}
+    used = context.ask.usage(scope=state.scope, ids=ids) if "importance" in profile.weigh.factors else {}
     return replace(state, exchanges=exchanges_among(turns), usage=used)
 
 
 def with_outlines(state: State, context: SearchContext, ids: Sequence[int]) -> State:
-    """Return *state* with the texts of *ids* too."""
+    """Return *state* with the texts of *ids* as well."""
     missing = [row for row in ids if row not in state.outlines]
     if not missing:
         return state
@@ -44,7 +44,7 @@ def with_outlines(state: State, context: SearchContext, ids: Sequence[int]) -> S
 
 
 class Texts(Mapping[int, Outlined]):
-    """The texts of *ids*, loaded as they are looked at, from the first on."""
+    """The texts of *ids*, loaded on access, in batches."""
 
     def __init__(self, state: State, context: SearchContext, ids: Sequence[int]) -> None:
         self._state, self._context, self._ids = state, context, ids
@@ -62,5 +62,5 @@ class Texts(Mapping[int, Outlined]):
         return len(self._ids)
 
     def loaded(self, ids: Sequence[int]) -> State:
-        """Return the state with all that was loaded, and the texts of *ids*."""
+        """Return the state with every loaded text, and those of *ids*."""
         return with_outlines(self._state, self._context, ids)

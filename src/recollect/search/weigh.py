@@ -10,11 +10,10 @@ from msgspec.structs import replace
 
 from recollect.decay import age_days, effective_confidence, half_life_decay
 from recollect.lazy import cache_short
-from recollect.profile import Factor, Floor, Weigh
+from recollect.profile import DateBoost, Factor, Floor, Profile, Weigh
 from recollect.records import Fact, Traits, Usage
-from recollect.search.candidates import Candidate, Candidates, Drop, Factors
+from recollect.search.candidates import Candidates, Drop, Factors
 from recollect.search.dialogue import REPLY
-from recollect.search.fuse import only_list
 from recollect.search.state import Outlined, State
 from recollect.text.analyser import informative_words
 from recollect.text.dates import DateMatch, TimeSpan, file_date, find_dates, step
@@ -22,21 +21,21 @@ from recollect.trust import capped
 
 UNUSED: Final = Usage()
 DAY: Final = timedelta(days=1)
-READ: Final = 4000
-"""In how many characters of a memory dates are looked for."""
+MAX_DATE_CHARS: Final = 4000
+"""Dates are searched in this many characters of a memory."""
 DATE_TOP: Final = 10
-"""The hit that is best without the date boost stays among so many."""
+"""The hit that is best without the date boost stays among this many."""
 
 
 class Subject(NamedTuple):
-    """What is weighed: a memory, its facts, how it was used, and what a lens makes of it; one for each candidate."""
+    """A candidate to weigh: a memory, its facts, its usage, and the boost of the lens."""
 
     memory: Traits | Outlined
     facts: tuple[Fact, ...] = ()
     usage: Usage = UNUSED
     lens: float = 1.0
     least: float = 0.0
-    """What its factor `informativeness` is at least."""
+    """Lower bound of its factor `informativeness`."""
 
     @property
     def text(self) -> Outlined:
@@ -45,35 +44,34 @@ class Subject(NamedTuple):
 
 
 Weigher = Callable[[Subject, Weigh, datetime], float]
-READING: Final[frozenset[Factor]] = frozenset({"dated", "importance"})
-"""The factors that look at more than the traits of every memory; `informativeness` only reads turns."""
+TEXT_FACTORS: Final[frozenset[Factor]] = frozenset({"dated", "importance"})
+"""The factors that need more than the traits of every memory; `informativeness` only reads turns."""
 
 
 def weigh(state: State, *, rules: Weigh, replies: float = 0.0) -> State:
-    """Give the candidates that could be loaded their factors, best first, ties by id.
+    """Multiply the loaded candidates by their factors, best first, ties by id.
 
-    The factor `informativeness` of a turn that answers is at least *replies*.
+    *replies* is the lower bound of the factor `informativeness` for a reply.
     """
-    candidates, known = state.columns, state.known
+    candidates, known = state.candidates, state.known
     if not known.keys() >= set(candidates.ids):
         candidates = candidates.picked([at for at, row in enumerate(candidates.ids) if row in known])
     of = partial(_subject, candidates=candidates, state=state, replies=replies)
     memories = {row: known[row] for row in candidates.ids}
     factors: Factors = {name: _column(name, memories, of, rules, state) for name in rules.factors}
-    ordered = candidates.weighed(factors).by_score()
-    return replace(state, candidates=boost_dates(ordered, state.outlines, state.query.dates, rules))
+    return replace(state, candidates=candidates.weighed(factors).by_score())
 
 
-def reads_texts(state: State, rules: Weigh) -> bool:
-    """Return whether weighing reads the texts of all candidates; those of turns it reads in any case."""
-    dated = rules.date_boost > 0 and bool(state.query.dates)
-    return dated or state.boost is not None or not READING.isdisjoint(rules.factors)
+def reads_texts(state: State, profile: Profile) -> bool:
+    """Return whether weighing reads the texts of all candidates; it always reads those of turns."""
+    dated = profile.date_boost is not None and bool(state.query.dates)
+    return dated or state.boost is not None or not TEXT_FACTORS.isdisjoint(profile.weigh.factors)
 
 
 def _column(
     name: Factor, memories: Mapping[int, Traits | Outlined], of: Callable[[int], Subject], rules: Weigh, state: State
 ) -> dict[int, float]:
-    """Return what a factor makes of each of *memories*; most of them have nothing that would make it other than 1."""
+    """Return a factor for each of *memories*; 1 for all of them if nothing can change it."""
     if (name == "lens" and state.boost is None) or (name == "type_weight" and not rules.type_weights):
         return dict.fromkeys(memories, 1.0)
     if name == "prior":
@@ -86,7 +84,7 @@ def _column(
 
 
 def _priors(memories: Mapping[int, Traits | Outlined], rules: Weigh, now: datetime) -> dict[int, float]:
-    """Return the factor `prior` of each of *memories*, found once for those that came together."""
+    """Return the factor `prior` of each of *memories*, computed once for equal ones."""
     known: dict[tuple[float, bool, datetime], float] = {}
     column: dict[int, float] = {}
     for row, memory in memories.items():
@@ -111,7 +109,7 @@ def _subject(row: int, *, candidates: Candidates, state: State, replies: float) 
 
 
 def recency(subject: Subject, rules: Weigh, now: datetime) -> float:
-    """Cortex: a little more for what came lately, 1 + w / (1 + days since import)."""
+    """Cortex: a little more for recent memories, 1 + w / (1 + days since import)."""
     return 1.0 + rules.recency_weight / (1.0 + age_days(subject.memory.created_at, now))
 
 
@@ -131,35 +129,34 @@ def dated(subject: Subject, rules: Weigh, now: datetime) -> float:
 
 
 def confidence(subject: Subject, _: Weigh, __: datetime) -> float:
-    """Oro: as sure as the memory itself is."""
+    """Oro: the confidence of the memory."""
     return _sure(subject.memory)
 
 
 def _sure(memory: Traits | Outlined) -> float:
-    """Return how sure a memory is for ranking: at most as its writer is trusted. Traits come from a store so."""
+    """Return the confidence of a memory, capped by the trust in its writer; traits come capped from the store."""
     return memory.confidence if isinstance(memory, Traits) else capped(memory.confidence, memory.trust)
 
 
 def fact_confidence(subject: Subject, _: Weigh, now: datetime) -> float:
-    """Cortex: the mean of what its facts are still worth; 1 when it states none."""
+    """Cortex: the mean current confidence of its facts; 1 if it states none."""
     return mean_confidence(subject.facts, now)
 
 
 def type_weight(subject: Subject, rules: Weigh, _: datetime) -> float:
-    """Return what a memory of its type weighs; 1 when nobody says."""
+    """Return the weight of its type; 1 if not named."""
     return rules.type_weights.get(subject.memory.type, 1.0)
 
 
 def lens(subject: Subject, _: Weigh, __: datetime) -> float:
-    """Return what the lens in use makes of it."""
+    """Return the boost of the lens in use."""
     return subject.lens
 
 
 def prior(subject: Subject, rules: Weigh, now: datetime) -> float:
-    """Default: sure, fresh and pinned memories count a little more, never so much that one disappears.
+    """Default: confident, fresh and pinned memories count a little more, within the bounds of the profile.
 
-    Age counts from when it was written down, so a note about an old event is not old; the whole lies
-    within the bounds of the profile.
+    Age counts from when a memory was written down, so a note about an old event is not old.
     """
     memory, (low, high) = subject.memory, rules.bounds
     sure = 1.0 + rules.confidence_shift * (_sure(memory) - 0.8)
@@ -169,7 +166,7 @@ def prior(subject: Subject, rules: Weigh, now: datetime) -> float:
 
 
 def informativeness(subject: Subject, rules: Weigh, _: datetime) -> float:
-    """Default: a turn of a conversation that states little counts less; what is no turn is as it is."""
+    """Default: a conversation turn that states little counts less; 1 for other memories."""
     if subject.memory.thread is None:
         return 1.0
     words = informative_words(subject.text.content)
@@ -177,9 +174,9 @@ def informativeness(subject: Subject, rules: Weigh, _: datetime) -> float:
 
 
 def importance(subject: Subject, rules: Weigh, now: datetime) -> float:
-    """Engram: what a memory is by its type, halved with each half-life, and what feedback, concepts and use add.
+    """Engram: the weight of the type, halved with each half-life, plus feedback, concepts and use.
 
-    Feedback is good or bad by the majority of the verdicts; the tags are the concepts; being shown is being retrieved.
+    The majority of the verdicts makes feedback good or bad; concepts are tags; each time shown is a retrieval.
     """
     of, memory, verdicts = rules.importance, subject.text, subject.usage.verdicts
     decay = half_life_decay(age_days(memory.created_at, now), of.half_life_days)
@@ -205,7 +202,7 @@ FACTORS: Final[Mapping[Factor, Weigher]] = {
 
 
 def mean_confidence(facts: Sequence[Fact], now: datetime) -> float:
-    """Return what a memory's facts are worth on average today, superseded ones apart; 1 when there are none."""
+    """Return the mean current confidence of a memory's active facts; 1 if there are none."""
     active = [effective_confidence(fact, now) for fact in facts if fact.state == "active"]
     return math.fsum(active) / len(active) if active else 1.0
 
@@ -213,49 +210,47 @@ def mean_confidence(facts: Sequence[Fact], now: datetime) -> float:
 # --- a date in a plain query ----------------------------------------------------------------
 
 
-def boost_dates(
-    candidates: Sequence[Candidate], memories: Mapping[int, Outlined], dates: Sequence[DateMatch], rules: Weigh
-) -> Candidates:
-    """Return *candidates* (best first) with the factor `date_boost` on those of the time, best first, ties by id.
+def boost_dates(state: State, *, rules: DateBoost) -> State:
+    """Multiply the candidates of a date in the query by the factor `date_boost`, best first, ties by id.
 
-    The factor is 1 + the boost for what lies within a date of the question or names one that does, and less with each
-    day between them; or as much less for all as keeps the one that was best among the first ten.
+    The factor is 1 + the boost for a memory within the date or that mentions one within it, and less with each day
+    between them. It is bounded so that the candidate that was best stays among the first ten.
     """
-    found = Candidates.of(candidates)
-    if rules.date_boost <= 0 or not dates or not candidates:
-        return found
+    found, dates = state.candidates, state.query.dates
+    if not dates or not found:
+        return state
     spans = tuple(span for date in dates for span in occurrences(date))
-    near = {row: nearness(memories[row], spans, rules) for row in found.ids}
-    boost = min(rules.date_boost * _rarity(near.values()), _bound(found, near))
+    near = {row: nearness(state.outlines[row], spans, rules) for row in found.ids}
+    boost = min(rules.boost * _rarity(near.values()), _bound(found, near))
     boosts = {row: factor for row in found.ids if (factor := 1.0 + boost * near[row]) > 1.0}
-    return found.weighed({**found.factors, "date_boost": boosts}).by_score()
+    return replace(state, candidates=found.weighed({**found.factors, "date_boost": boosts}).by_score())
 
 
 def _rarity(near: Collection[float]) -> float:
-    """Return how many times the candidates must be halved until about as many are left as are of the time."""
+    """Return how many halvings of the candidates leave about as many as are of the time."""
     return max(0.0, math.log2(len(near) / max(1.0, math.fsum(near))))
 
 
 def occurrences(found: DateMatch) -> tuple[TimeSpan, ...]:
-    """Return the span of a date, and that of the next year where it names no year."""
+    """Return the span of a date, and that of the next year if it names no year."""
     if not found.repeats:
         return (found.span,)
     return found.span, TimeSpan(start=step(found.span.start, "year", 1), end=step(found.span.end, "year", 1))
 
 
-def nearness(memory: Outlined, spans: Sequence[TimeSpan], rules: Weigh) -> float:
-    """Return 1 for a memory of the time, or one that names a date within it; less with each day between.
+def nearness(memory: Outlined, spans: Sequence[TimeSpan], rules: DateBoost) -> float:
+    """Return 1 for a memory of the time or one that mentions a date within it; less with each day between.
 
-    What is both counts a little more.
+    A memory that is both counts a little more.
     """
     written = max(_fading(memory.when, span, rules) for span in spans)
     if not names_date(memory, spans):
         return written
-    return 1.0 + rules.date_both * written
+    return 1.0 + rules.both * written
 
 
 def names_date(memory: Outlined, spans: Sequence[TimeSpan]) -> bool:
-    """Return whether the text of *memory* names a date that begins within one of *spans* and is not much longer."""
+    """Return whether *memory* mentions a date that begins within one of *spans* and is not much longer."""
     return any(
         span.start <= each.start < span.end and each.end - each.start <= 2 * (span.end - span.start)
         for each in _named(memory.content, memory.when)
@@ -265,18 +260,18 @@ def names_date(memory: Outlined, spans: Sequence[TimeSpan]) -> bool:
 
 @cache_short(4096)
 def _named(text: str, when: datetime) -> tuple[TimeSpan, ...]:
-    """Return the dates that *text* names, read as of *when*."""
-    return tuple(span for found in find_dates(text[:READ], now=when) for span in occurrences(found))
+    """Return the dates that *text* mentions, read as of *when*."""
+    return tuple(span for found in find_dates(text[:MAX_DATE_CHARS], now=when) for span in occurrences(found))
 
 
-def _fading(moment: datetime, span: TimeSpan, rules: Weigh) -> float:
+def _fading(moment: datetime, span: TimeSpan, rules: DateBoost) -> float:
     apart = max(span.start - moment, moment - span.end, timedelta())
-    margin = rules.date_margin_days + rules.date_margin_share * (span.end - span.start) / DAY
+    margin = rules.margin_days + rules.margin_share * (span.end - span.start) / DAY
     return math.exp(-(apart / DAY) / margin) if apart or moment == span.end else 1.0
 
 
 def _bound(candidates: Candidates, near: Mapping[int, float]) -> float:
-    """Return the largest boost with which fewer than ten overtake the best."""
+    """Return the largest boost that lets fewer than ten overtake the best."""
     (first, *others), (best, *scores) = candidates.ids, candidates.scores
     ahead = ((score * near[row] - best * near[first], score) for row, score in zip(others, scores, strict=True))
     needed = sorted((best - score) / gain for gain, score in ahead if gain > 0)
@@ -286,17 +281,17 @@ def _bound(candidates: Candidates, near: Mapping[int, float]) -> float:
 # --- floors ---------------------------------------------------------------------------------
 
 
-def apply_floor(state: State, *, rules: Floor, fallback: bool = False) -> State:
-    """Drop the candidates that score too little, and those whose facts are worth too little.
+def apply_floor(state: State, *, rules: Floor) -> State:
+    """Drop the candidates that score too low, and those whose facts have too little confidence.
 
-    The floor of fused scores never cuts those of one list alone: BM25 and cosines are another measure.
+    A ranking that answered alone has the floor of its own kind: its scores are on another scale than fused ones.
     """
-    alone = only_list(state.rankings, fallback=fallback) if state.mode == "hybrid" and fallback else None
-    mode = state.mode if alone is None else "semantic" if alone.kind == "vector" else "keyword"
+    alone = state.answering_alone
+    mode = state.mode if not alone else "semantic" if alone == "vector" else "keyword"
     least = {"keyword": rules.keyword, "semantic": rules.semantic, "hybrid": rules.hybrid}[mode]
-    # A share of the best cuts the long tail of vectors, never a word's match.
+    # A share of the best cuts the long tail of vectors, never a match by words.
     relative = 0.0 if state.mode == "keyword" or state.query.tree is not None else rules.relative
-    candidates = state.columns
+    candidates = state.candidates
     fused = relative * max(candidates.fused, default=0.0)
     low = Drop(code="floor", surfaces_if=f"the floor is at most {{score:.4g}} (it is {least:.4g})")
     far = Drop(code="floor", surfaces_if=f"the floor is at most {{fused:.4g}} before the factors (it is {fused:.4g})")

@@ -1,6 +1,6 @@
-"""Why a memory was or was not found: its rank in each list, what kept it out, and what would bring it in.
+"""Why a memory was or was not found: its rank in each ranking, what dropped it, and what would show it.
 
-The stages of the search itself are run, and what became of the memory is read from what they know.
+It runs the stages of the search itself and reads the explanation from their states.
 """
 
 from typing import Final
@@ -8,7 +8,6 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from recollect.profile import Smooth
 from recollect.records import AnyOf, Filter, Scope
 from recollect.replies import Request
 from recollect.search.build_query import word_query
@@ -19,11 +18,11 @@ from recollect.search.pipeline import Pipeline, as_asked, prepare
 from recollect.search.state import SearchContext, State
 
 DEEP: Final = 100_000
-"""How many candidates a list brings when a rank is looked for."""
+"""Candidates per ranking while a rank is searched for."""
 
 
 class ListRank(Struct, frozen=True, kw_only=True):
-    """Where a memory stands in one list."""
+    """The rank of a memory in one ranking."""
 
     ranking: str
     rank: int | None
@@ -31,7 +30,7 @@ class ListRank(Struct, frozen=True, kw_only=True):
 
 
 class Why(Struct, frozen=True, kw_only=True):
-    """Whether a memory is in the answer, its rank in each list, what blocks it, the least change that helps."""
+    """Whether a memory is in the answer, its rank in each ranking, what blocks it, and the smallest fix."""
 
     id: int
     found: bool
@@ -54,28 +53,29 @@ def why(memory_id: int, request: Request, context: SearchContext) -> Why:
     if told.found:
         return told
     if mine is not None and mine.drop is not None:
-        weighed = next(each for each in states["floor"].candidates if each.id == memory_id)
+        weighed = next(each for each in states.get("floor", final).candidates if each.id == memory_id)
         helps = mine.drop.surfaces_if.format(score=weighed.score, fused=weighed.fused)
-        return _dropped(told, replace(mine.drop, surfaces_if=helps), states["rerank"], request, context)
+        before = states.get("mmr", states["rerank"])
+        return _dropped(told, replace(mine.drop, surfaces_if=helps), before, request, context)
     blocked, helps = _missing(told, final, request, watched)
     return replace(told, blocked_by=blocked, surfaces_if=helps)
 
 
 def _lists(memory_id: int, request: Request, context: SearchContext) -> tuple[ListRank, ...]:
-    """Return where a memory stands in each list, however deep."""
+    """Return the rank of a memory in each ranking, however deep."""
     of = replace(context.profile.retrieve, depth=DEEP, depth_per_limit=0, min_similarity=-1.0, cross_score=False)
-    deep = replace(context, profile=replace(context.profile, retrieve=of, smooth=Smooth()))
+    deep = replace(context, profile=replace(context.profile, retrieve=of))
     pipeline, state, _ = prepare(replace(request, min_similarity=None), deep)
     asking = Pipeline(stages=tuple(stage for stage in pipeline.stages if stage.name in _ASKING))
     places = ((each.name, *each.find(memory_id)) for each in asking.run(state, deep).rankings)
     return tuple(ListRank(ranking=name, rank=rank, score=hit.score) for name, rank, hit in places if hit is not None)
 
 
-_ASKING: Final = ("build_query", "expand", "retrieve")
+_ASKING: Final = ("build_query", "retrieve", "expand")
 
 
 def _reranked(candidate: Candidate | None) -> tuple[ListRank, ...]:
-    """Return where a candidate stands among those that the reranker read, if it did."""
+    """Return the rank that the reranker gave a candidate, if it read it."""
     shares = () if candidate is None else candidate.shares
     return tuple(
         ListRank(ranking="rerank", rank=share.rank, score=share.native) for share in shares if share.ranking == "rerank"
@@ -83,10 +83,11 @@ def _reranked(candidate: Candidate | None) -> tuple[ListRank, ...]:
 
 
 def _dropped(told: Why, drop: Drop, before: State, request: Request, context: SearchContext) -> Why:
-    """Say what a stage dropped a candidate for; beyond the limit, which rank it would have."""
+    """Explain why a stage dropped a candidate; beyond the limit, which rank it would have."""
     if drop.code == "limit":
-        asked = as_asked(context.profile, request)
-        longer = diversify(before, context, rules=asked.diversify, limit=len(before.candidates))
+        asked, longer = as_asked(context.profile, request), before
+        if asked.diversify is not None:
+            longer = diversify(before, context, rules=asked.diversify, limit=len(before.candidates))
         rank = next((at for at, each in enumerate(longer.kept, start=1) if each.id == told.id), None)
         repeat = next((each.drop for each in longer.candidates if each.id == told.id and each.drop), None)
         drop = repeat or Drop(code="limit", surfaces_if=f"limit is at least {rank} (it is {asked.limit})")
@@ -95,7 +96,7 @@ def _dropped(told: Why, drop: Drop, before: State, request: Request, context: Se
 
 
 def _missing(told: Why, final: State, request: Request, context: SearchContext) -> tuple[str, str]:
-    """Return what keeps a memory from being a candidate at all, and the smallest change that would make it one."""
+    """Return why a memory is not even a candidate, and the smallest change that would make it one."""
     outside = _outside(told.id, final.scope, final.where, context)
     if outside is not None:
         query = parse(request.text, now=context.now, where=request.where)
@@ -111,7 +112,7 @@ def _missing(told: Why, final: State, request: Request, context: SearchContext) 
 
 
 def _unranked(told: Why, *, least: float) -> tuple[str, str]:
-    """Return why no list brought a memory: too far, too deep, or nothing of it was asked for."""
+    """Return why no ranking contains a memory: not similar enough, too deep, or no match."""
     far = [each.score for each in told.lists if each.ranking == "vector" and each.score is not None]
     if far and far[0] < least:
         return "similarity", f"min_similarity is at most {far[0]:.4g} (it is {least:.4g})"
@@ -130,7 +131,7 @@ def _excluded(memory_id: int, final: State, context: SearchContext) -> bool:
 
 
 def _outside(memory_id: int, scope: Scope, where: Filter, context: SearchContext) -> tuple[str, str] | None:
-    """Return the reason why a memory is not among those searched at all, if it is not."""
+    """Return why a memory is not among those searched, if it is not."""
     found = context.ask.load([memory_id], scope=scope).get(memory_id)
     if found is None:
         return "scope", "its project is searched"

@@ -56,7 +56,7 @@ held_in_line: Final = cache_short(256)(held)
 def most_held(text: str, wanted: QueryTerms, *, width: int = WIDTH) -> int:
     """Return how many different wanted tokens a stretch of *width* characters of *text* holds at most."""
     spans = match_spans(text, wanted)
-    first, last = _densest(spans, width)
+    first, last = densest(spans, width)
     inside = (span.found for span in spans if first <= span.start and span.end <= last)
     return len(frozenset[str]().union(*inside))
 
@@ -187,7 +187,7 @@ def marked_snippet(text: str, wanted: QueryTerms, *, width: int = WIDTH) -> Snip
     chunks = (text if text.isprintable() else _CONTROL.sub(" ", _HALF.sub("\ufffd", text))).split()
     line, width = " ".join(chunks), max(width, 1)
     spans = _match(line, chunks, wanted)
-    start, end = (0, len(line)) if len(line) <= width else _stretch(line, _densest(spans, width), width)
+    start, end = (0, len(line)) if len(line) <= width else stretch(line, densest(spans, width), width)
     shown, marks = "…" if start else "", []
     at = start
     for first, last in _merged(spans, start, end):
@@ -208,7 +208,7 @@ def joined(snippets: Iterable[Snippet], separator: str) -> Snippet:
     return Snippet(text, tuple(marks))
 
 
-def _densest(spans: Sequence[MatchSpan], width: int) -> tuple[int, int]:
+def densest(spans: Sequence[MatchSpan], width: int) -> tuple[int, int]:
     """Return the place of the *spans* with the most distinct finds that *width* can show, the earliest of equals."""
     there = len(frozenset[str]().union(*{span.found for span in spans}))
     best, most, left = (0, 0), 0, 0
@@ -229,7 +229,7 @@ def _densest(spans: Sequence[MatchSpan], width: int) -> tuple[int, int]:
     return best
 
 
-def _stretch(line: str, core: tuple[int, int], width: int) -> tuple[int, int]:
+def stretch(line: str, core: tuple[int, int], width: int) -> tuple[int, int]:
     """Return what to show around *core*: as much as *width* allows, cut between words."""
     first, last = core
     start = max(0, min(first - max(0, width - (last - first)) // 2, len(line) - width))

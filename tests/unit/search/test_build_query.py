@@ -4,6 +4,7 @@ from kit import NOON
 from recollect.profile import Words, load_profile
 from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Phrase, Prefix, SubstringQuery, Word, WordQuery
 from recollect.search.build_query import tiers_of
+from recollect.search.limits import MAX_TERMS
 from recollect.search.parse import parse
 
 
@@ -91,9 +92,9 @@ def test_a_very_long_question_asks_its_first_tokens() -> None:
 
     assert isinstance(plain, AnyOf)
     assert isinstance(tree, AnyOf)
-    assert sum(isinstance(part, Word) for part in plain.parts) == Words().max_terms
-    assert sum(isinstance(part, Word) for part in tree.parts) == Words().max_terms
-    assert sum(isinstance(part, Bigram) for part in plain.parts) == Words().max_terms
+    assert sum(isinstance(part, Word) for part in plain.parts) == MAX_TERMS
+    assert sum(isinstance(part, Word) for part in tree.parts) == MAX_TERMS
+    assert sum(isinstance(part, Bigram) for part in plain.parts) == MAX_TERMS
     assert plain.parts[0] == tree.parts[0] == Word(text="w0")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kit import NOON
+from kit import NOON, candidates_of
 from recollect.profile import Dialogue
 from recollect.records import Memory
 from recollect.replies import Request, Share
@@ -28,7 +28,7 @@ def found(*memories: Memory, query: str = "who renews the certificate") -> State
         query=parse(query, now=NOON),
         scope=Request(text=query).scope,
         now=NOON,
-        candidates=candidates,
+        candidates=candidates_of(candidates),
         outlines={memory.id: memory for memory in memories},
         exchanges=exchanges_among({memory.id: memory for memory in memories}),
     )

@@ -6,10 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit import NOON
 from recollect.profile import Diversify
-from recollect.records import Memory
+from recollect.records import ALL_PROJECTS, Memory
+from recollect.replies import Request
 from recollect.search.candidates import Candidates
-from recollect.search.diversify import choose, marginal_relevance, maximal_marginal_relevance, overlap, shingles
+from recollect.search.diversify import apply_limit, diversify, overlap, shingles
+from recollect.search.mmr import diversify_by_mmr, marginal_relevance, maximal_marginal_relevance
+from recollect.search.parse import parse
+from recollect.search.state import State
 from recollect.text.differences import differences
 
 LONG = "the nightly job copies every table to the archive and then checks the row counts of each of them"
@@ -23,8 +28,25 @@ def memories(texts: dict[int, str]) -> dict[int, Memory]:
     return {row: Memory(id=row, content=text) for row, text in texts.items()}
 
 
+def searched(found: Candidates, texts: dict[int, Memory]) -> State:
+    query = parse("x", now=NOON)
+    return State(
+        request=Request(text="x"), query=query, scope=ALL_PROJECTS, now=NOON, candidates=found, outlines=dict(texts)
+    )
+
+
+def shown(state: State, *, limit: int = 9, **rules: Any) -> State:
+    """Return the state after near-repeats are dropped and the limit is applied; every text is loaded already."""
+    context: Any = None
+    return apply_limit(diversify(state, context, rules=Diversify(**rules), limit=limit), context, limit=limit)
+
+
 def kept(found: Candidates, texts: dict[int, str], *, limit: int = 9, **rules: Any) -> list[int]:
-    return choose(found, memories(texts), Diversify(**rules), limit)[0]
+    return list(shown(searched(found, memories(texts)), limit=limit, **rules).kept.ids)
+
+
+def repeats(state: State) -> list[int]:
+    return [row for row, drop in state.candidates.drops.items() if drop.code == "near_repeat"]
 
 
 @pytest.mark.case(95)
@@ -32,14 +54,18 @@ def kept(found: Candidates, texts: dict[int, str], *, limit: int = 9, **rules: A
 def test_of_four_results_two_sharing_a_long_run_of_words_three_remain() -> None:
     texts = {1: LONG, 2: "something else entirely about lunch", 3: f"{LONG} as usual", 4: "short"}
 
-    chosen, repeats = choose(candidates(0.9, 0.8, 0.7, 0.6), memories(texts), Diversify(max_overlap=0.6), 9)
+    state = shown(searched(candidates(0.9, 0.8, 0.7, 0.6), memories(texts)), max_overlap=0.6)
 
-    assert chosen == [1, 2, 4]
-    assert repeats == {3: 1}
+    assert list(state.kept.ids) == [1, 2, 4]
+    assert repeats(state) == [3]
+    assert "#1" in state.candidates.drops[3].surfaces_if
 
 
-def test_a_profile_that_does_not_mind_repeats_keeps_them() -> None:
-    assert kept(candidates(0.9, 0.8), {1: LONG, 2: LONG}) == [1, 2]
+def test_a_profile_without_the_stage_keeps_repeats() -> None:
+    context: Any = None
+    state = searched(candidates(0.9, 0.8, 0.7), memories({1: LONG, 2: LONG, 3: LONG}))
+
+    assert list(apply_limit(state, context, limit=2).kept.ids) == [1, 2]
 
 
 def test_a_long_answer_holds_the_repeats_behind_its_first_page() -> None:
@@ -54,10 +80,10 @@ def test_a_long_answer_holds_the_repeats_behind_its_first_page() -> None:
 def test_what_another_project_says_is_no_repeat() -> None:
     mine, again, theirs = (Memory(id=row, content=LONG, project=name) for row, name in enumerate("aab", start=1))
 
-    chosen, repeats = choose(candidates(0.9, 0.8, 0.7), {1: mine, 2: again, 3: theirs}, Diversify(max_overlap=0.9), 9)
+    state = shown(searched(candidates(0.9, 0.8, 0.7), {1: mine, 2: again, 3: theirs}), max_overlap=0.9)
 
-    assert chosen == [1, 3]
-    assert repeats == {2: 1}
+    assert list(state.kept.ids) == [1, 3]
+    assert repeats(state) == [2]
 
 
 @pytest.mark.req("O-10")
@@ -90,7 +116,9 @@ def test_likeness_to_a_better_hit_costs() -> None:
     found = candidates(0.9, 0.85, 0.8)
     texts = {1: LONG, 2: LONG + " again", 3: "a quite different thing about the garden"}
 
-    assert kept(found, texts, mmr_lambda=0.5) == [1, 3, 2]
+    context: Any = None
+
+    assert list(diversify_by_mmr(searched(found, memories(texts)), context, limit=9).candidates.ids) == [1, 3, 2]
 
 
 def test_an_opposite_is_no_repeat() -> None:
@@ -104,17 +132,15 @@ TEXTS = st.lists(st.lists(WORDS, max_size=14).map(" ".join), max_size=12)
 
 
 @given(TEXTS, st.sampled_from([0.0, 0.3, 0.6, 0.9]), st.integers(1, 12))
-def test_left_out_is_what_overlaps_too_much_with_one_that_was_kept(
-    texts: list[str], repeats: float, limit: int
-) -> None:
+def test_left_out_is_what_overlaps_too_much_with_one_that_was_kept(texts: list[str], most: float, limit: int) -> None:
     numbered = dict(enumerate(texts, start=1))
     found = candidates(*(1.0 for _ in texts))
 
-    chosen = kept(found, numbered, max_overlap=repeats, limit=limit)
+    chosen = kept(found, numbered, max_overlap=most, limit=limit)
 
     wanted: list[int] = []
     for row, text in numbered.items():
-        like = [other for other in wanted if overlap(shingles(text), shingles(numbered[other])) > repeats]
+        like = [other for other in wanted if overlap(shingles(text), shingles(numbered[other])) > most]
         if all(differences(text, numbered[other]) for other in like):
             wanted.append(row)
     assert chosen == wanted[:limit]

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from kit import NOON
+from kit import NOON, candidates_of
 from recollect.records import Context, Memory
 from recollect.replies import Request, Share, Turn
 from recollect.search.candidates import Candidate
@@ -25,7 +25,7 @@ def found(*memories: Memory, query: str = "certificate", snippets: bool = True) 
         query=parse(query, now=NOON),
         scope=request.scope,
         now=NOON,
-        candidates=tuple(
+        candidates=candidates_of(
             Candidate(id=memory.id, shares=(Share(ranking="words", rank=at, points=1 / at),))
             for at, memory in enumerate(memories, start=1)
         ),

@@ -8,10 +8,9 @@ import pytest
 
 import recollect
 from kit import NOON, counted_calls
-from recollect.profile import load_profile
 from recollect.records import Memory, SubstringQuery
 from recollect.search.build_query import substring_query
-from recollect.search.limits import MAX_NEEDLES, MAX_PHRASE, MAX_PREFIXES, MAX_UNKNOWN
+from recollect.search.limits import MAX_NEEDLES, MAX_PHRASE, MAX_PREFIXES, MAX_TERMS, MAX_UNKNOWN
 from recollect.search.parse import parse
 from recollect.surfaces.text import degraded_text
 
@@ -81,7 +80,7 @@ def test_of_many_exclusions_the_first_are_looked_up(memory: recollect.Recollecti
         reply = memory.search(f"{WORDS[0]} {unwanted}", mode="keyword")
 
     assert reply.degraded == "words_cut"
-    assert calls["_tokens"] <= 1 + memory.profile.words.max_terms
+    assert calls["_tokens"] <= 1 + MAX_TERMS
 
 
 def test_a_long_phrase_is_looked_up_by_its_first_words() -> None:
@@ -97,7 +96,7 @@ def test_a_long_phrase_is_looked_up_by_its_first_words() -> None:
 
 def test_the_words_of_many_phrases_are_counted_together(memory: recollect.Recollection) -> None:
     phrases = " ".join(f'"{" ".join(WORDS[at : at + 60])}"' for at in range(60))
-    terms = memory.profile.words.max_terms
+    terms = MAX_TERMS
 
     with counted_calls() as calls:
         reply = memory.search(phrases, mode="keyword")
@@ -113,7 +112,7 @@ def test_a_query_longer_than_is_read_says_so(memory: recollect.Recollection) -> 
 
 
 def test_in_the_text_itself_few_words_are_looked_for() -> None:
-    asked = substring_query(parse(" ".join(WORDS[:100]), now=NOON), load_profile("boocode").words)
+    asked = substring_query(parse(" ".join(WORDS[:100]), now=NOON))
 
     assert asked == SubstringQuery(needles=tuple(WORDS[:MAX_NEEDLES]))
 

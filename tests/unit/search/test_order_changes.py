@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from kit import NOON
+from kit import NOON, candidates_of
 from recollect.profile import Changes
 from recollect.records import ALL_PROJECTS, Memory
 from recollect.replies import Request, Share
@@ -22,7 +22,7 @@ def ordered(question: str, *texts: str, days: int = 0) -> list[int]:
         query=parse(question, now=NOON),
         scope=ALL_PROJECTS,
         now=NOON,
-        candidates=tuple(
+        candidates=candidates_of(
             Candidate(id=row, shares=(Share(ranking="words", rank=row, points=1.0 - row / 10),))
             for row in range(1, len(texts) + 1)
         ),

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from kit import NOON
+from kit import NOON, candidates_of
 from recollect.profile import Precise
 from recollect.records import ALL_PROJECTS, Memory
 from recollect.replies import Request, Share
@@ -23,7 +23,7 @@ def found(*scores: float, question: str = "the boiler", texts: tuple[str, ...] =
         scope=ALL_PROJECTS,
         now=NOON,
         outcome="answered",
-        candidates=tuple(
+        candidates=candidates_of(
             Candidate(id=row, shares=(Share(ranking="words", rank=row, points=score),))
             for row, score in enumerate(scores, start=1)
         ),
@@ -53,7 +53,7 @@ def test_what_was_cut_says_how_likely_it_was_to_answer() -> None:
 def test_chances_are_the_same_whatever_the_limit() -> None:
     whole = found(1.0, 0.9, 0.8)
     last = replace(whole.candidates[2], drop=Drop(code="limit", surfaces_if="the limit is higher than 2"))
-    short = replace(whole, candidates=(*whole.candidates[:2], last))
+    short = replace(whole, candidates=candidates_of((*whole.candidates[:2], last)))
 
     assert hit_chances(short, RULES) == hit_chances(whole, RULES)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kit import NOON
+from kit import NOON, candidates_of
 from recollect import Memory, Recollection, Reply
 from recollect.embedders.models import Models
 from recollect.errors import ProfileError
@@ -45,11 +45,15 @@ def candidate(row: int, score: float) -> Candidate:
     return Candidate(id=row, shares=(Share(ranking="words", rank=row, points=score, native=score),))
 
 
+def smooth(weight: float, max_rise: float = 1000.0, *, top_k: int = 50) -> Smooth:
+    return Smooth(weight=weight, top_k=top_k, max_rise=max_rise)
+
+
 def test_a_candidate_rises_by_how_far_its_neighbours_are_ahead_and_is_never_lowered() -> None:
     crowd = [candidate(1, 0.9), candidate(2, 0.6), candidate(3, 0.5)]
     kin = {1: {2: 0.9, 3: 0.9}, 2: {1: 0.75, 3: 0.25}, 3: {1: -0.2}}
 
-    lifted = {each.id: each for each in lift(crowd, ahead(crowd, kin), weight=0.4)}
+    lifted = {each.id: each for each in lift(candidates_of(crowd), ahead(crowd, kin), smooth(0.4))}
 
     assert lifted[2].fused == pytest.approx(0.6 + 0.4 * 0.75 * (0.9 - 0.6))
     assert [(share.ranking, share.rank) for share in lifted[2].shares] == [("words", 2), ("neighbours", None)]
@@ -59,7 +63,7 @@ def test_a_candidate_rises_by_how_far_its_neighbours_are_ahead_and_is_never_lowe
 def test_what_is_itself_unrelated_stays_where_it_is() -> None:
     crowd = [candidate(1, 0.9), candidate(2, 0.02)]
 
-    lifted = {each.id: each.fused for each in lift(crowd, ahead(crowd, {2: {1: 0.9}}), weight=0.8, most=0.5)}
+    lifted = {each.id: each.fused for each in lift(candidates_of(crowd), ahead(crowd, {2: {1: 0.9}}), smooth(0.8, 0.5))}
 
     assert lifted == {1: 0.9, 2: pytest.approx(0.03)}
 
@@ -76,7 +80,7 @@ def test_nobody_is_added_lost_or_lowered_and_nobody_rises_above_the_best(
     known = set(range(1, len(crowd) + 1))
     kin = {row: {other: cosine for other, cosine in others.items() if other in known} for row, others in near.items()}
 
-    lifted = lift(crowd, ahead(crowd, kin), weight=weight)
+    lifted = lift(candidates_of(crowd), ahead(crowd, kin), smooth(weight))
 
     assert {each.id for each in lifted} == known
     for each in lifted:
@@ -98,7 +102,7 @@ def db() -> Recollection:
 
 
 def asked(db: Recollection, mode: Mode, *, weight: float, top: int = 50) -> Reply:
-    db.profile = replace(db.profile, smooth=Smooth(weight=weight, top_k=top))
+    db.profile = replace(db.profile, smooth=smooth(weight, top_k=top) if weight else None)
     return replace(db.search("when are deploys of the build server", mode=mode), timings_ms={})
 
 
@@ -119,7 +123,7 @@ def test_who_is_not_among_the_first_stays_where_it_is(db: Recollection) -> None:
     assert {hit.id for hit in mixed.hits[:2]} == {hit.id for hit in plain.hits[:2]}
 
 
-@pytest.mark.parametrize("line", ["weight = 1.5", "top_k = -1", "max_neighbours = 0"])
+@pytest.mark.parametrize("line", ["weight = 1.5", "top_k = -1", "max_neighbors = 0"])
 def test_a_number_out_of_range_is_refused(line: str) -> None:
     with pytest.raises(ProfileError, match=line.split(maxsplit=1)[0]):
         read_profile(f"[smooth]\n{line}\n", name="mine")

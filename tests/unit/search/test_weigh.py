@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kit import NOON
+from kit import NOON, candidates_of
 from recollect.decay import effective_confidence
 from recollect.profile import Factor, Floor, Profile, Weigh, load_profile
 from recollect.records import ALL_PROJECTS, Fact, Memory
@@ -56,7 +56,7 @@ def weighing(
         scope=ALL_PROJECTS,
         now=NOON,
         mode=mode,
-        candidates=tuple(candidates),
+        candidates=candidates_of(candidates),
         outlines={row: subject.memory for row, subject in subjects.items()},
         facts={row: subject.facts for row, subject in subjects.items()},
     )

@@ -10,9 +10,9 @@ import pytest
 
 import recollect
 from recollect import Memory
-from recollect.profile import load_profile
+from recollect.profile import ReciprocalRanks
 from recollect.records import IndexHit
-from recollect.search.fuse import combine
+from recollect.search.fuse import reciprocal_rank_fusion
 from recollect.search.state import Ranking
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklm" for b in "aeiou" for c in ("rta", "lin", "tok", "sek", "vip", "pon")]
@@ -76,7 +76,7 @@ def test_the_work_of_a_fusion_grows_in_step_with_its_lists() -> None:
             Ranking(name=name, hits=tuple(IndexHit(row, 1.0 / row, 1.0, 0) for row in range(first, first + size)))
             for name, first in (("words", 1), ("vector", 1 + size // 2))
         ]
-        return calls(lambda: combine(lists, load_profile("nornicdb").fuse, words=3))
+        return calls(lambda: reciprocal_rank_fusion(lists, ReciprocalRanks(), words=3))
 
     assert fusion(100) < 1000  # each of the 200 hits costs some five calls at most
     assert fusion(1000) < 12 * fusion(100)
