@@ -290,7 +290,7 @@ def test_turns_have_the_same_neighbours_however_they_are_cut(order: list[str], c
 
 
 def test_threads_that_are_too_many_are_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat, "MOST_THREADS", 3)
+    monkeypatch.setattr(chat, "MAX_OPEN_THREADS", 3)
     threads = Threads()
 
     ready = threads.add([turn(1, f"t{number}") for number in range(10)])
@@ -440,7 +440,7 @@ def test_marks_are_a_set_of_numbers(numbers: list[int]) -> None:
 def test_a_thread_that_returns_after_many_others_counts_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from recollect.remember.formats import entries  # noqa: PLC0415
 
-    monkeypatch.setattr(entries, "MOST_THREADS", 5)
+    monkeypatch.setattr(entries, "MAX_OPEN_THREADS", 5)
     said = [{"role": "user", "content": f"word {at}", "session": f"s{at % 12}"} for at in range(36)]
     path = write(tmp_path / "talk.jsonl", said)
 

@@ -1,14 +1,13 @@
-"""Read the issues that beads keeps beside the code, one a line: `.beads/issues.jsonl`."""
+"""Read the issues that beads keeps next to the code, one a line: `.beads/issues.jsonl`."""
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 from recollect.records import Memory
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.json_stream import decode
-from recollect.remember.formats.portions import Lines, records_in, text_at
+from recollect.remember.formats.portions import Lines, Made, in_parts, records_in, text_at
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.values import as_line, as_tags
 from recollect.text.dates import as_moment
@@ -39,23 +38,22 @@ def is_beads(glimpse: Glimpse) -> bool:
 def read_beads(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield a memory for each issue; a deleted one is counted."""
     lines = Lines(path=path)
-    yield from lines.parsed(partial(_issue, origin, lines))
+    yield from in_parts(_issue(record, origin, line) for line, record in lines.records())
+    yield lines.report()
 
 
-def _issue(origin: Origin, lines: Lines, line: int, record: Record) -> Memory | None:
+def _issue(record: Record, origin: Origin, line: int) -> Made:
     key, title = as_line(record.get("id")), text_at(record, "title")
     if not key or not title:
-        return None
+        return "unknown line"
     if text_at(record, "status") == "tombstone":
-        lines.skipped["deleted issue"] += 1
-        lines.skipped["unknown line"] -= 1
-        return None
-    told = [f"{label}{words}" for name, label in _PARTS.items() if (words := text_at(record, name))]
-    told += [_comment(each) for each in records_in(record.get("comments")) if text_at(each, "text")]
+        return "deleted issue"
+    texts = [f"{label}{words}" for name, label in _PARTS.items() if (words := text_at(record, name))]
+    texts += [_comment(each) for each in records_in(record.get("comments")) if text_at(each, "text")]
     about = {name: value for name in _ABOUT if (value := as_line(record.get(name)))}
     links = [text_at(each, "depends_on_id") for each in records_in(record.get("dependencies"))]
-    return Memory(
-        content="\n\n".join(told) or title,
+    memory = Memory(
+        content="\n\n".join(texts) or title,
         title=f"{key}: {title}",
         type=as_line(record.get("issue_type")) or "issue",
         tags=as_tags(record.get("labels")) or (),
@@ -65,6 +63,7 @@ def _issue(origin: Origin, lines: Lines, line: int, record: Record) -> Memory | 
         external_id=f"beads:{key}",
         metadata={**about, "links": list(filter(None, links))} if any(links) else about,
     )
+    return memory, None
 
 
 def _comment(record: Record) -> str:

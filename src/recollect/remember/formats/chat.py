@@ -121,9 +121,9 @@ def as_turn(value: object, *, origin: Origin, line: int, thread: str, turn: int)
         return None
     shown = "name" if speaker == "role" and _name(record.get("name")) else speaker
     content = f"{_name(record[shown])}: {as_words(record[words])}"
-    # Its thread and its number tell the session and the turn already.
-    told = {key for key in record if key == "turn" or (key.lower() in _SESSIONS and is_scalar(record[key]))}
-    rest = {key: each for key, each in record.items() if key not in {shown, words, *told}}
+    # Its thread and its number hold the session and the turn already.
+    known = {key for key in record if key == "turn" or (key.lower() in _SESSIONS and is_scalar(record[key]))}
+    rest = {key: each for key, each in record.items() if key not in {shown, words, *known}}
     memory = as_memory({**rest, "content": content}, origin=origin, line=line)
     given = as_count(record.get("turn"))
     return memory and replace(memory, thread=thread, turn=turn if given is None else given)
@@ -158,10 +158,9 @@ def with_context(memories: Sequence[Memory]) -> tuple[Memory, ...]:
     return tuple(filled)
 
 
-MOST_THREADS: Final = 10_000
-"""How many threads are kept open at a time."""
-MOST_HELD: Final = 8_000_000
-"""How many characters the turns have at most that are kept for them."""
+MAX_OPEN_THREADS: Final = 10_000
+MAX_WAITING_CHARS: Final = 8_000_000
+"""Limits of the turns that wait for their neighbors."""
 
 
 class Threads:
@@ -172,7 +171,7 @@ class Threads:
 
     def __init__(self) -> None:
         self._tails: dict[str, tuple[list[Memory], list[Memory]]] = {}
-        self._held = 0
+        self._waiting_chars = 0
 
     def add(self, turns: Sequence[Memory]) -> list[Memory]:
         """Return the turns whose neighbours are known by now, in context; those that waited come first."""
@@ -182,7 +181,7 @@ class Threads:
         ready: list[Memory] = []
         for thread, new in threads.items():
             ready += self._pass(thread, new, wait=2)
-        while len(self._tails) > MOST_THREADS or self._held > MOST_HELD:
+        while len(self._tails) > MAX_OPEN_THREADS or self._waiting_chars > MAX_WAITING_CHARS:
             ready += self._pass(next(iter(self._tails)), (), wait=0)
         return ready
 
@@ -192,14 +191,14 @@ class Threads:
 
     def _pass(self, thread: str, new: Sequence[Memory], *, wait: int) -> list[Memory]:
         """Return the turns of a thread but the last that *wait*, which are kept with the two before them."""
-        told, waiting = self._tails.pop(thread, ([], []))
-        self._held -= _length(told) + _length(waiting)
+        before, waiting = self._tails.pop(thread, ([], []))
+        self._waiting_chars -= _length(before) + _length(waiting)
         turns = sorted([*waiting, *new], key=lambda turn: (turn.turn is None, turn.turn or 0))
-        filled = with_context([*told, *turns])[len(told) :]
+        filled = with_context([*before, *turns])[len(before) :]
         done = max(0, len(turns) - wait)
         if wait:
-            self._tails[thread] = tail = [*told, *turns[:done]][-2:], turns[done:]
-            self._held += _length(tail[0]) + _length(tail[1])
+            self._tails[thread] = tail = [*before, *turns[:done]][-2:], turns[done:]
+            self._waiting_chars += _length(tail[0]) + _length(tail[1])
         return list(filled[:done])
 
 

@@ -1,15 +1,13 @@
 """Make memories of the entries of a structured file: records, turns, bare values."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, TypeVar
+from typing import Final
 
 from msgspec import Struct, field
 
-from recollect.records import (
-    Memory,
-)
+from recollect.records import Memory
 from recollect.remember.formats.chat import (
-    MOST_THREADS,
+    MAX_OPEN_THREADS,
     TURN_NAMES,
     Threads,
     as_turn,
@@ -34,7 +32,6 @@ from recollect.remember.formats.record import (
 )
 from recollect.remember.formats.values import as_id, flatten, is_scalar
 
-T = TypeVar("T")
 _SURE: Final = frozenset(CONTENT[:2])
 _OTHER: Final = frozenset(CONTENT[2:])
 _ID_NAMES: Final = FIELDS["external_id"][0]
@@ -42,18 +39,18 @@ _FIELD_NAMES: Final = frozenset(name for names, _ in FIELDS.values() for name in
 
 
 Batch = tuple[Sequence[Entry], Sequence[str]]
-"""Entries that follow each other, and what could not be read between them, a line each."""
+"""Consecutive entries, and the problems between them, a line each."""
 
 
 def parse(entries: Sequence[Entry], *, origin: Origin, problems: Sequence[str] = ()) -> Parsed:
-    """Return what *entries* say, in their order; one that cannot be read is a problem and stops no other."""
+    """Return the memories of *entries* in order; an entry that cannot be read is reported and the others are read."""
     return next(parse_parts([(entries, problems)], origin=origin), Parsed())
 
 
 def parse_parts(batches: Iterable[Batch], *, origin: Origin) -> Iterator[Parsed]:
-    """Yield what the entries of each of *batches* say; the first of them decides what kind of file it is.
+    """Yield the memories of each batch; the first batch decides what kind of file it is.
 
-    A turn whose neighbours are still to come follows with them.
+    The last turns of a batch come with the next one, when their neighbors are known.
     """
     coming = iter(batches)
     batch = next(coming, None)
@@ -78,7 +75,7 @@ def of_object(pairs: Sequence[Entry], *, line: int) -> tuple[Entry, ...]:
 
 
 def _is_record(value: Record) -> bool:
-    """Tell whether *value* is one record: it has content, or a doubtful content name beside another known field."""
+    """Tell whether *value* is one record: it has content, or a doubtful content name next to another known field."""
     if is_turn(value) or any(map(is_conversation, value.values())):
         return True
     found = content_of(value)
@@ -100,18 +97,17 @@ def _of_pair(pair: Entry) -> Iterator[Entry]:
 
 
 class _File(Struct, kw_only=True):
-    """The memories of a file so far, its conversations numbered where there are several without a name."""
+    """The state of a file while it is read; conversations without a name are numbered if there are several."""
 
     origin: Origin
     mostly_turns: bool
     several: bool
-    memories: list[Memory] = field(default_factory=list)
-    turns: list[int] = field(default_factory=list)
+    found: list[tuple[Memory, Exported | None]] = field(default_factory=list)
+    """Records and turns since the last part; only turns have a thread."""
     conversations: int = 0
     numbers: dict[str, int] = field(default_factory=dict)
-    """The number of the last turn of each thread; of very many threads only the last that spoke are kept."""
+    """The number of the last turn of each thread; beyond a limit only the most recent threads are kept."""
     full: bool = False
-    exported: dict[int, Exported] = field(default_factory=dict)
     threads: Threads | None = None
 
     @classmethod
@@ -123,7 +119,7 @@ class _File(Struct, kw_only=True):
         return cls(origin=origin, mostly_turns=mostly_turns, several=several)
 
     def read(self, entries: Sequence[Entry]) -> Iterator[str]:
-        """Add what *entries* say, and yield what cannot be understood."""
+        """Add the memories of *entries*, and yield problems."""
         for entry in entries:
             make = _choose(entry.value, mostly_turns=self.mostly_turns)
             try:
@@ -132,14 +128,12 @@ class _File(Struct, kw_only=True):
                 yield f"line {entry.line}: {error}"
 
     def add(self, memory: Memory | None, about: Exported | None = None) -> None:
-        """Keep *memory* if there is one, and what its record says *about* it beyond that."""
+        """Keep *memory* if there is one, and what its record says beyond it."""
         if memory is not None:
-            if about is not None:
-                self.exported[len(self.memories)] = about
-            self.memories.append(memory)
+            self.found.append((memory, about))
 
     def part(self, *names: str | None, session: str | None = None) -> str | None:
-        """Return the name of the next conversation: *names*, or its number where nothing else tells it apart."""
+        """Return the name of the next conversation: *names*, or its number if it has no other name."""
         self.conversations += 1
         several = self.several or self.conversations > 1
         number = str(self.conversations) if several and session is None and not any(names) else None
@@ -148,34 +142,29 @@ class _File(Struct, kw_only=True):
     def add_turn(self, value: object, *, line: int, part: str | None = None) -> None:
         """Keep the turn in *value* as the next of its thread: its file, its part of it, its session."""
         thread = "#".join(filter(None, (self.origin.source, part, session_of(opened(value)))))
-        # A thread that was let go of counts on by its lines, which are more than its turns.
+        # A thread that was dropped continues from its line number, which exceeds its number of turns.
         number = self.numbers.pop(thread, line if self.full else 0) + 1
         turn = as_turn(value, origin=self.origin, line=line, thread=thread, turn=number)
         self.numbers[thread] = number - (turn is None)
-        if len(self.numbers) > MOST_THREADS:
+        if len(self.numbers) > MAX_OPEN_THREADS:
             del self.numbers[next(iter(self.numbers))]
             self.full = True
-        if turn is not None:
-            self.turns.append(len(self.memories))
-            self.memories.append(turn)
+        self.add(turn)
 
     def parsed(self, problems: Sequence[str], *, last: bool) -> Parsed:
-        """Return what was added since the last time, with the turns put in context."""
-        memories, exported = list(self.memories), self.exported
-        turns = [memories[index] for index in self.turns]
-        if last and self.threads is None:
-            for index, turn in zip(self.turns, with_context(turns), strict=True):
-                memories[index] = turn
-        elif turns or last:
-            spoken = set(self.turns)
-            others = [index for index in range(len(memories)) if index not in spoken]
-            places = {index: place for place, index in enumerate(others)}
-            exported = {places[index]: each for index, each in exported.items()}
+        """Return what was added since the last part, with turns in context; turns of a longer file come last."""
+        found, self.found = self.found, []
+        turns = [memory for memory, _ in found if memory.thread is not None]
+        is_whole = self.threads is None and (last or not turns)
+        records = found if is_whole else [each for each in found if each[0].thread is None]
+        memories = tuple(memory for memory, _ in records)
+        if is_whole:
+            memories = with_context(memories)
+        else:
             self.threads = self.threads or Threads()
-            ready = [*self.threads.add(turns), *(self.threads.end() if last else ())]
-            memories = [*(memories[index] for index in others), *ready]
-        self.memories, self.turns, self.exported = [], [], {}
-        return Parsed(memories=tuple(memories), problems=tuple(problems), exported=exported)
+            memories = (*memories, *self.threads.add(turns), *(self.threads.end() if last else ()))
+        exported = {at: about for at, (_, about) in enumerate(records) if about is not None}
+        return Parsed(memories=memories, problems=tuple(problems), exported=exported)
 
 
 # --- one maker for each kind of entry -------------------------------------------------------
@@ -229,7 +218,7 @@ def _make_record(entry: Entry, file: _File) -> None:
 
 
 def _make_bare(entry: Entry, file: _File) -> None:
-    """Make one memory of a value that is no record, written out as lines under its key."""
+    """Make one memory of a value that is not a record, written out as lines under its key."""
     content = flatten(entry.value, entry.key or "")
     file.add(as_memory({"content": content}, origin=file.origin, line=entry.line, title=entry.key or ""))
 

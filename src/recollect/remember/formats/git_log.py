@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -23,7 +22,7 @@ from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.find_files import shown
 from recollect.remember.formats.format import Glimpse
-from recollect.remember.formats.portions import numbered_lines, portions
+from recollect.remember.formats.portions import Made, in_parts, numbered_lines
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.remember.formats.values import clean
 from recollect.settings import child_environment
@@ -69,17 +68,13 @@ def read_git(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield the commits of the repository at *path*, or of a file that `git log` wrote; bare merges are counted."""
     commits = _of_repository(path) if path.is_dir() else _of_file(path)
     name = path.absolute().name if path.is_dir() else ""
-    for portion in portions(commits):
-        skipped: Counter[str] = Counter()
-        made: list[Memory] = []
-        for each in portion:
-            if each.merge and "\n" not in each.message.strip():
-                skipped["merge without words"] += 1
-            elif not each.message.strip():
-                skipped["commit without words"] += 1
-            else:
-                made.append(_memory(each, origin, name))
-        yield Parsed(memories=tuple(made), skipped=skipped)
+    yield from in_parts(_made(each, origin, name) for each in commits)
+
+
+def _made(commit: _Commit, origin: Origin, repository: str) -> Made:
+    if commit.merge and "\n" not in commit.message.strip():
+        return "merge without words"
+    return (_memory(commit, origin, repository), None) if commit.message.strip() else "commit without words"
 
 
 def _memory(commit: _Commit, origin: Origin, repository: str) -> Memory:

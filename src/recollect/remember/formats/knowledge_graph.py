@@ -1,6 +1,5 @@
 """Read the knowledge graph of the MCP memory server: entities with observations, and relations between them."""
 
-from collections import Counter
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -10,7 +9,7 @@ from recollect.records import Memory
 from recollect.remember.find_files import open_file
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.json_stream import decode
-from recollect.remember.formats.portions import Lines, json_document, portions, records_in, text_at
+from recollect.remember.formats.portions import Lines, Made, in_parts, json_document, records_in, text_at
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.values import as_line
 from recollect.text.dates import as_moment
@@ -40,12 +39,8 @@ def read_knowledge_graph(path: Path, origin: Origin) -> Iterator[Parsed]:
     graph = _as_object(path)
     lines = Lines(path=path)
     records = lines.records() if graph is None else ((None, each) for each in graph)
-    skipped: Counter[str] = Counter()
-    for portion in portions(records, 100):
-        made = [_memories(record, origin, line) for line, record in portion]
-        skipped["unknown line"] += sum(not each for each in made)
-        yield Parsed(memories=tuple(memory for each in made for memory in each))
-    yield Parsed(problems=tuple(lines.problems), skipped=+(skipped + lines.skipped))
+    yield from in_parts(made for line, record in records for made in _memories(record, origin, line))
+    yield lines.report()
 
 
 def _as_object(path: Path) -> list[Record] | None:
@@ -65,21 +60,24 @@ def _kind(record: Record) -> str | None:
     return "relation" if record.keys() >= _RELATION else None
 
 
-def _memories(record: Record, origin: Origin, line: int | None) -> list[Memory]:
+def _memories(record: Record, origin: Origin, line: int | None) -> list[Made]:
     match _kind(record):
         case "entity":
-            return list(_entity(record, origin, line))
+            found = list(_entity(record, origin, line))
         case "relation":
-            return list(_relation(record, origin, line))
+            found = list(_relation(record, origin, line))
         case _:
-            return []
+            found = []
+    return [(memory, None) for memory in found] or ["unknown line"]
 
 
 def _entity(record: Record, origin: Origin, line: int | None) -> Iterator[Memory]:
     """Yield what is known of an entity; one of which nothing is known is only named."""
     name, kind = as_line(record["name"]), as_line(record["entityType"])
-    told = record["observations"]
-    observations = [each for each in told if isinstance(each, str) and each.strip()] if isinstance(told, list) else []
+    listed = record["observations"]
+    observations = (
+        [each for each in listed if isinstance(each, str) and each.strip()] if isinstance(listed, list) else []
+    )
     if not name:
         return
     for each in observations or [f"{name} ({kind})" if kind else name]:

@@ -6,7 +6,6 @@ are skipped and counted.
 
 import json
 import struct
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -17,14 +16,12 @@ from msgspec.structs import replace
 from recollect.records import NEVER, Fact, Memory
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.json_stream import decode
-from recollect.remember.formats.portions import json_document, portions, records_in, text_at
+from recollect.remember.formats.portions import Made, in_parts, json_document, records_in, text_at
 from recollect.remember.formats.record import Exported, Origin, Parsed, Record
 from recollect.remember.formats.sqlite_file import Columns, Database, columns_of, database
 from recollect.remember.formats.values import as_confidence, as_flag, as_line, as_tags, as_vector
 from recollect.text.dates import as_moment
 
-Made = tuple[Memory, Exported | None] | str
-"""The memory of a row and what else the row says, or what the row was if it is left out."""
 Words = Callable[[Record], str]
 Beside = Mapping[object, Exported]
 """What other tables hold of the rows of a table, by id."""
@@ -183,11 +180,7 @@ def is_store(glimpse: Glimpse, name: str) -> bool:
 def read_store(path: Path, origin: Origin, name: str) -> Iterator[Parsed]:
     """Yield the memories in the database of the program *name*, in portions."""
     with database(path) as db:
-        for portion in portions(_rows(db, db.columns(), origin, STORES[name])):
-            left_out = Counter(each for each in portion if isinstance(each, str))
-            kept = [each for each in portion if not isinstance(each, str)]
-            about = {at: beside for at, (_, beside) in enumerate(kept) if beside is not None}
-            yield Parsed(memories=tuple(memory for memory, _ in kept), exported=about, skipped=left_out)
+        yield from in_parts(_rows(db, db.columns(), origin, STORES[name]))
 
 
 def _rows(db: Database, columns: Columns, origin: Origin, store: StoreFormat) -> Iterator[Made]:

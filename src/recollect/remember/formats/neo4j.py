@@ -1,19 +1,17 @@
 """Read the nodes of a graph that Neo4j or NornicDB exported as JSON (`apoc.export.json`); relationships are counted."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from recollect.records import Memory
 from recollect.remember.find_files import open_file
 from recollect.remember.formats.format import Glimpse
-from recollect.remember.formats.portions import Lines, json_document, portions, records_in
+from recollect.remember.formats.portions import Lines, Made, in_parts, json_document, records_in
 from recollect.remember.formats.record import Exported, Origin, Parsed, Record, as_memory, content_of, without_vector
 from recollect.remember.formats.values import as_line, as_tags, flatten
 
 _WORDS: Final = ("description", "title", "name")
-"""What a node says where it has no content of its own."""
+"""Properties that stand in for a missing content."""
 
 
 def is_neo4j(glimpse: Glimpse) -> bool:
@@ -32,20 +30,8 @@ def read_neo4j(path: Path, origin: Origin) -> Iterator[Parsed]:
     records: Iterable[tuple[int | None, Record]] = (
         lines.records() if listed is None else ((None, each) for each in listed)
     )
-    skipped: Counter[str] = Counter()
-    for portion in portions(records):
-        memories: list[Memory] = []
-        about: dict[int, Exported] = {}
-        for line, record in portion:
-            memory, vector = _node(record, origin, line)
-            if memory is None:
-                skipped["relationship" if "start" in record else "empty node"] += 1
-                continue
-            if vector is not None:
-                about[len(memories)] = Exported(vector=vector)
-            memories.append(memory)
-        yield Parsed(memories=tuple(memories), exported=about)
-    yield Parsed(problems=tuple(lines.problems), skipped=+(skipped + lines.skipped))
+    yield from in_parts(_node(record, origin, line) for line, record in records)
+    yield lines.report()
 
 
 def _listed(path: Path) -> list[Record] | None:
@@ -60,17 +46,20 @@ def _listed(path: Path) -> list[Record] | None:
     return [*records_in(value.get("nodes")), *records_in(value.get("rels", value.get("relationships")))]
 
 
-def _node(record: Record, origin: Origin, line: int | None) -> tuple[Memory | None, tuple[float, ...] | None]:
+def _node(record: Record, origin: Origin, line: int | None) -> Made:
     properties = record.get("properties")
-    if "start" in record or not isinstance(properties, dict):
-        return None, None
-    words, vector = without_vector(properties)
+    if "start" in record:
+        return "relationship"
+    words, vector = without_vector(properties if isinstance(properties, dict) else {})
+    if not any(words.values()):
+        return "empty node"
     labels = as_tags(record.get("labels")) or ()
     key = as_line(words.get("id")) or as_line(record.get("id"))
     named = {name: value for name, value in words.items() if name != "id"}
     named |= {"labels": [*labels, *(as_tags(words.get("tags")) or ())], "external_id": key and f"neo4j:{key}"}
     if content_of(words) is None:
         named["content"] = next((said for each in _WORDS if (said := as_line(words.get(each)))), flatten(words))
-    if not any(words.values()):
-        return None, None
-    return as_memory({name: value for name, value in named.items() if value}, origin=origin, line=line or 0), vector
+    memory = as_memory({name: value for name, value in named.items() if value}, origin=origin, line=line or 0)
+    if memory is None:
+        return "empty node"
+    return memory, None if vector is None else Exported(vector=vector)

@@ -1,56 +1,57 @@
-"""Hand on what a file holds in portions, so that memory stays bounded however long the file is."""
+"""Yield the contents of a file in portions, so that memory stays bounded however long the file is."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from recollect.errors import FileError
 from recollect.records import Memory
 from recollect.remember.find_files import open_file, read_text, shown
+from recollect.remember.formats.chat import Threads
 from recollect.remember.formats.json_stream import JsonError, JsonStream, decode
-from recollect.remember.formats.record import Origin, Parsed, Record
-from recollect.remember.formats.turns import Said, conversation
+from recollect.remember.formats.record import Exported, Origin, Parsed, Record
+from recollect.remember.formats.turns import Said, turns_of
 
 T = TypeVar("T")
-PORTION: Final = 500
-"""How many memories are handed on at once."""
+PORTION_MEMORIES: Final = 500
 MAX_LINE_BYTES: Final = 10 * 1024 * 1024
-"""How many bytes one line of a file may have."""
-_REACH: Final = 2
-"""How many turns on each side are a turn's context."""
 
 
-def portions(values: Iterable[T], size: int = PORTION) -> Iterator[tuple[T, ...]]:
+def portions(values: Iterable[T], size: int = PORTION_MEMORIES) -> Iterator[tuple[T, ...]]:
     """Yield *values* in tuples of at most *size*."""
     left = iter(values)
     while portion := tuple(islice(left, size)):
         yield portion
 
 
+Made = tuple[Memory, Exported | None] | str
+"""The memory of a record and what the record says beyond it, or why the record is skipped."""
+
+
+def in_parts(made: Iterable[Made]) -> Iterator[Parsed]:
+    """Yield memories in parts, and count skipped records by their reason."""
+    for portion in portions(made):
+        kept = [each for each in portion if not isinstance(each, str)]
+        yield Parsed(
+            memories=tuple(memory for memory, _ in kept),
+            exported={at: about for at, (_, about) in enumerate(kept) if about is not None},
+            skipped=Counter(each for each in portion if isinstance(each, str)),
+        )
+
+
 def long_conversation(
-    said: Iterable[Said], origin: Origin, *, thread: str, title: str = "", size: int = PORTION
+    said: Iterable[Said], origin: Origin, *, thread: str, title: str = ""
 ) -> Iterator[tuple[Memory, ...]]:
-    """Yield the memories of one conversation of any length, each with its neighbours also across two portions."""
-    held: list[tuple[int, Said]] = []
-    known = 0
-    for each in enumerate((each for each in said if each.words.strip()), start=1):
-        held.append(each)
-        if len(held) == known + size + _REACH:
-            yield _cut(held, origin, thread=thread, title=title)[known : known + size]
-            held = held[known + size - _REACH :]
-            known = _REACH
-    yield _cut(held, origin, thread=thread, title=title)[known:]
-
-
-def _cut(held: Sequence[tuple[int, Said]], origin: Origin, *, thread: str, title: str) -> tuple[Memory, ...]:
-    made = conversation((said for _, said in held), origin, thread=thread, title=title)
-    return tuple(replace(memory, turn=turn) for memory, (turn, _) in zip(made, held, strict=True))
+    """Yield the memories of one conversation of any length, each with its neighbors, also across portions."""
+    threads = Threads()
+    for portion in portions(turns_of(said, origin, thread=thread, title=title)):
+        yield tuple(threads.add(portion))
+    yield tuple(threads.end())
 
 
 # --- JSON -----------------------------------------------------------------------------------
@@ -87,14 +88,14 @@ def array_in(path: Path, key: str) -> Iterator[object]:
 
 
 class Lines(Struct, kw_only=True):
-    """The records of a JSONL file, one a line, and what was wrong with other lines."""
+    """The records of a JSONL file, one a line, and the problems with other lines."""
 
     path: Path
     problems: list[str] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
 
     def records(self) -> Iterator[tuple[int, Record]]:
-        """Yield each line that is an object, with its number; another value is counted, no JSON is a problem."""
+        """Yield each line that is an object, with its number; other values are counted, other texts are problems."""
         for number, line in numbered_lines(self.path):
             if not line.strip():
                 continue
@@ -109,17 +110,13 @@ class Lines(Struct, kw_only=True):
             else:
                 self.skipped["unknown line"] += 1
 
-    def parsed(self, make: Callable[[int, Record], Memory | None]) -> Iterator[Parsed]:
-        """Yield what *make* makes of the records, in portions; a record it makes nothing of is counted."""
-        for portion in portions(self.records()):
-            made = [make(number, record) for number, record in portion]
-            self.skipped["unknown line"] += made.count(None)
-            yield Parsed(memories=tuple(each for each in made if each is not None))
-        yield Parsed(problems=tuple(self.problems), skipped=+self.skipped)
+    def report(self) -> Parsed:
+        """Return the problems and counts of skipped lines so far."""
+        return Parsed(problems=tuple(self.problems), skipped=self.skipped)
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of the file at *path* with their numbers; one that has no end raises FileError."""
+    """Yield the lines of the file at *path* with their numbers; one that is too long raises FileError."""
     with open_file(path) as file:
         number = 0
         while line := file.readline(MAX_LINE_BYTES + 1):
@@ -133,12 +130,12 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def records_in(value: object) -> list[Record]:
-    """Return the records in a list; none where it is something else."""
+    """Return the records in a list; none if it is something else."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def text_at(record: object, *path: str) -> str:
-    """Return the text that *record* has at *path*, its white space around cut; nothing where there is none."""
+    """Return the text that *record* has at *path*, stripped; nothing if there is none."""
     for key in path:
         record = record.get(key) if isinstance(record, dict) else None
     return record.strip() if isinstance(record, str) else ""

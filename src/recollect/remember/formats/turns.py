@@ -11,7 +11,7 @@ from recollect.remember.formats.record import Origin
 
 
 class Said(Struct, frozen=True, kw_only=True):
-    """One turn as it was recorded: who, what, when, its id there, its line (from 1), what else is told."""
+    """One turn as it was recorded: who, what, when, its id there, its line (from 1), and its metadata."""
 
     speaker: str
     words: str
@@ -24,11 +24,14 @@ class Said(Struct, frozen=True, kw_only=True):
 def conversation(
     said: Iterable[Said], origin: Origin, *, thread: str, title: str = "", tags: tuple[str, ...] = ()
 ) -> tuple[Memory, ...]:
-    """Return the memories of one conversation, in the order in which it was held; a turn without words is left out."""
-    return with_context(tuple(_turns(said, origin, thread=thread, title=title, tags=tags)))
+    """Return the memories of one conversation, in order; a turn without words is skipped."""
+    return with_context(tuple(turns_of(said, origin, thread=thread, title=title, tags=tags)))
 
 
-def _turns(said: Iterable[Said], origin: Origin, *, thread: str, title: str, tags: tuple[str, ...]) -> Iterator[Memory]:
+def turns_of(
+    said: Iterable[Said], origin: Origin, *, thread: str, title: str = "", tags: tuple[str, ...] = ()
+) -> Iterator[Memory]:
+    """Yield the memories of one conversation without their context."""
     spoken = (each for each in said if each.words.strip())
     for number, each in enumerate(spoken, start=1):
         words = each.words.strip()
