@@ -6,8 +6,8 @@ updates     the same slot of the same subject holds another value now, or the ne
 conflicts   one says what the other denies, or another source says otherwise
 distinct    everything else; the nearest one, if any, is proposed: the two are linked
 
-Only *identical* and *restates* lead to a merge, so both are judged to refuse when in doubt: a word that
-one text has and the other has not, another order of the words, a question against a statement.
+Only *identical* and *restates* lead to a merge, so both are refused when in doubt: a word that only one text has,
+another order of the words, a question against a statement.
 
 How trust and pins change a decision is a table: `OUTCOMES`.
 """
@@ -26,15 +26,15 @@ from recollect.text.wording import same_words, says_the_same, similarity, word_j
 from recollect.trust import against, may_change, outranks
 
 MERGED: Final = ("identical", "restates")
-"""The decisions after which a draft is no memory of its own."""
+"""The decisions after which a draft does not become a memory of its own."""
 RESTATED: Final = 0.7
 """The share of words that a restatement has in common with what it restates."""
 NEAR: Final = 0.5
-"""The share of words from which on two memories are linked."""
+"""The least share of words with which two memories are linked."""
 COSINE: Final = 0.85
-"""The cosine above which two memories are linked; profile `oro` takes the one for a duplicate of the other."""
+"""The cosine above which two memories are linked; to profile `oro` they are duplicates."""
 BM25: Final = 0.7
-"""The normalised BM25 above which profile `oro` takes a memory for a duplicate."""
+"""The normalized BM25 above which two memories are duplicates to profile `oro`."""
 
 
 class Existing(Struct, frozen=True):
@@ -112,8 +112,8 @@ def is_standalone(memory: Memory) -> bool:
 def decide(new: Memory, candidates: Sequence[DuplicateCandidate], *, read: bool = True) -> DedupResult:
     """Return what *new* is to the *candidates*: the strongest decision wins, then the nearest words, then the id.
 
-    A cosine proposes a link and nothing more. A memory with an external id stays by itself, whatever it says. To *read*
-    them as statements, which may change or deny each other in other words, takes longer; bulk does without.
+    A cosine only proposes a link. A memory with an external id is always distinct. To *read* texts as statements, which
+    may change or deny each other in other words, takes longer; bulk does without.
     """
     compared = (_compare(new, candidate, read=read) for candidate in _closest(new, candidates))
     return min((result for result in compared if result is not None), key=_rank, default=DISTINCT)
@@ -132,9 +132,9 @@ def decide_oro(_: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResu
 
 Decide = Callable[[Memory, Sequence[DuplicateCandidate]], DedupResult]
 DECIDE: Final[Mapping[str, Decide]] = {"words": decide, "bm25": decide_oro}
-"""How a profile decides, by the name it gives."""
+"""How a profile decides, by the name in its settings."""
 IN_BULK: Final[Mapping[str, Decide]] = {**DECIDE, "words": partial(decide, read=False)}
-"""How it decides on many at once."""
+"""How it decides on many drafts at once."""
 
 
 # --- who may change what ---------------------------------------------------------------------
@@ -209,9 +209,9 @@ def guard(result: DedupResult, new: Memory, candidates: Sequence[DuplicateCandid
 # --- one candidate --------------------------------------------------------------------------
 
 MAX_COMPARED: Final = 5
-"""How many of those that share much of its words a memory is compared with, word for word."""
+"""How many candidates with the most shared words are compared word by word."""
 MAX_NEAR: Final = 3
-"""How many of those nearest by vector it is compared with besides."""
+"""How many of the nearest by vector are compared as well."""
 
 _STRENGTH: Final = ("identical", "restates", "updates", "conflicts", "distinct")
 
@@ -219,7 +219,7 @@ _STRENGTH: Final = ("identical", "restates", "updates", "conflicts", "distinct")
 def _closest(new: Memory, candidates: Sequence[DuplicateCandidate]) -> Iterable[DuplicateCandidate]:
     """Return the candidates above the cosine, and of the others the few that share most words or are nearest.
 
-    Lines made from one pattern share most of their words, so that without a limit each would meet all the others.
+    Lines made from one pattern share most of their words: without a limit, each would be compared with all others.
     """
     others = [each for each in candidates if (each.cosine or 0.0) <= COSINE]
     if len(others) <= MAX_COMPARED:

@@ -1,4 +1,4 @@
-"""Ingest: decide what each draft is to what the store holds already, then write it. Nothing is discarded."""
+"""Decide what each draft is to the stored memories, then write it. Nothing is discarded."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,67 +56,67 @@ from recollect.text.tokenizer import read_words, significant
 from recollect.trust import DECIDING, EVIDENCE, against, contradicted, may_change, may_replace, outranks
 from recollect.vectors import matrix
 
-BATCH: Final = 500
-"""How many drafts are decided on and written together; those before them are stored by then."""
+DRAFTS_PER_BATCH: Final = 500
+"""How many drafts are decided on and written together; earlier ones are stored by then."""
 MAX_NEAREST: Final = 5
-"""How many memories near by vector, or by BM25, a draft is compared with."""
-LONG: Final = 1000
-"""A text of more characters is compared before the transaction that stores it: that takes a while."""
+"""How many of the nearest memories by vector, and by BM25, a draft is compared with."""
+LONG_TEXT_CHARACTERS: Final = 1000
+"""Longer texts take a while to compare, so that happens before the transaction that stores them."""
 MAX_LINK_TERMS: Final = 8
-"""By how many of its words a draft is looked up for what it changes or is near to."""
+"""How many words of a draft are looked up to find related memories."""
 MAX_DUPLICATE_TERMS: Final = 256
 """How many words of a draft profile `oro` looks up."""
 MAX_DRAFTS_BY_VECTOR: Final = 16
-"""Up to how many drafts at a time are looked up so, and compared by vector, where the profile does not ask for it."""
-MAX_SCANNED: Final = 1_000
-"""Up to which id among what the words find all vectors are compared too.
+"""With more drafts at a time, none is looked up by words or compared by vector, unless the profile asks for it."""
+MAX_SCANNED_ID: Final = 1_000
+"""Beyond this id, only the vectors of memories found by words are compared.
 
-After a write that takes a time that grows with the store, and ids tell how large it is; consolidation does it for all.
+Scanning all vectors after a write takes time that grows with the store, and ids tell its size. Consolidation scans all.
 """
 
 
 class IngestResult(Struct, frozen=True, kw_only=True):
-    """What became of one draft: the memory that holds it, and why it is that one."""
+    """What became of one draft: the memory that holds it, and why."""
 
     id: int
     decision: Decision
     of: int | None = None
     secrets: tuple[FoundSecret, ...] = ()
-    """What was taken out of it before it was stored."""
+    """What was redacted before it was stored."""
     written: bool = True
-    """Whether anything was written: not when the store held just this already."""
+    """Whether anything was written; false when the store held exactly this already."""
     degraded: Degraded | None = None
-    """Why it has no vector yet though it should; it is stored, and found by its words."""
+    """Why it has no vector yet. It is stored, and found by its words."""
     evidence: Mapping[str, object] = field(default_factory=lambda: NOTHING)
     supersedes: tuple[int, ...] = ()
-    """What else it took the place of."""
+    """What else it superseded."""
 
     @property
     def trust_evidence(self) -> Mapping[str, object]:
-        """What of the evidence says whose word stands against whose."""
+        """The evidence about trust and pins."""
         return {key: value for key, value in self.evidence.items() if key in EVIDENCE}
 
     @property
     def revised(self) -> bool | None:
-        """Whether a memory that was there by its external id says something new now; None where that is not so."""
+        """True if a memory with this external id was changed; else None."""
         return (
             True if self.decision == "identical" and self.written and self.evidence.get("by") == "external_id" else None
         )
 
     @property
     def superseded(self) -> tuple[int, ...]:
-        """All that it took the place of."""
+        """All memories that it superseded."""
         first = (self.of,) if self.decision == "updates" and self.of is not None else ()
         return first + self.supersedes
 
     @property
     def redacted(self) -> int:
-        """How many secrets were taken out."""
+        """How many secrets were redacted."""
         return len(self.secrets)
 
 
 def secrets_of(draft: Draft, row: int) -> tuple[FoundSecret, ...]:
-    """Return what was taken out of *draft*, now that memory *row* holds it."""
+    """Return what was redacted in *draft*, which memory *row* holds now."""
     return tuple(replace(each, memory_id=row, source=draft.memory.source) for each in draft.secrets)
 
 
@@ -131,7 +131,7 @@ def ingest(
         raise InputError(f"{len(vectors)} vectors for {len(memories)} memories", hint="give one for each, or None")
     pairs = zip(memories, vectors or repeat(None), strict=False)
     drafts = [context.prepare(memory, vector) for memory, vector in pairs]
-    # Before the transaction: other writers wait neither for a model nor for an analysis.
+    # Before the transaction, so that other writers wait neither for a model nor for the analysis.
     ready = embed_drafts([context.analysed(draft) for draft in drafts], context)
     decided = decide_early(ready, context)
     with context.store.transaction():
@@ -139,10 +139,10 @@ def ingest(
 
 
 def embed_drafts(drafts: Sequence[Draft], context: IngestContext) -> list[Draft]:
-    """Return *drafts* with their vectors, made in one batch, where they are to be compared by vector.
+    """Return *drafts* with vectors, made in one batch, if they are to be compared by vector.
 
-    Profile `oro` cannot decide without; elsewhere a cosine only proposes a link, and bulk does without. Where the
-    model fails, words alone decide, and the vectors stay pending.
+    Profile `oro` needs them to decide. Elsewhere a cosine only proposes a link, and bulk does without. If the model
+    fails, words alone decide, and the vectors stay pending.
     """
     wanted = [place for place, draft in enumerate(drafts) if not (draft.embedding or is_standalone(draft.memory))]
     bulk = context.profile.dedup == "words" and len(drafts) > MAX_DRAFTS_BY_VECTOR
@@ -162,14 +162,14 @@ def embed_drafts(drafts: Sequence[Draft], context: IngestContext) -> list[Draft]
 
 
 def ingest_drafts(
-    drafts: Sequence[Draft], context: IngestContext, *, decided: "Decided | None" = None, in_bulk: bool = False
+    drafts: Sequence[Draft], context: IngestContext, *, decided: "DecisionCache | None" = None, in_bulk: bool = False
 ) -> tuple[IngestResult, ...]:
     """Store *drafts* within the caller's transaction; profile `oro` compares each with all before it.
 
-    Those of a batch are of one trust, so that none decides on what another may not change. *in_bulk* says that they
-    are few of many.
+    All drafts of a batch have the same trust, so that none decides on what another may not change. *in_bulk* says that
+    they are part of many.
     """
-    known = Decided() if decided is None else decided
+    known = DecisionCache() if decided is None else decided
     batches = _batches(drafts, context)
     return tuple(
         result
@@ -179,16 +179,20 @@ def ingest_drafts(
 
 
 def _batches(drafts: Sequence[Draft], context: IngestContext) -> Iterator[Sequence[Draft]]:
-    size = BATCH if context.profile.dedup == "words" else 1
+    size = DRAFTS_PER_BATCH if context.profile.dedup == "words" else 1
     for _, run in groupby(drafts, key=lambda draft: draft.memory.trust):
         alike = list(run)
         yield from (alike[start : start + size] for start in range(0, len(alike), size))
 
 
-def decide_early(drafts: Sequence[Draft], context: IngestContext) -> "Decided":
-    """Decide on the longer *drafts* before the transaction; what changes until then is decided anew inside it."""
-    decided = Decided()
-    longer = [draft for draft in drafts if len(draft.memory.content) > LONG] if context.profile.dedup == "words" else []
+def decide_early(drafts: Sequence[Draft], context: IngestContext) -> "DecisionCache":
+    """Decide on the longer *drafts* before the transaction; if a candidate changes until then, it is decided again."""
+    decided = DecisionCache()
+    longer = (
+        [draft for draft in drafts if len(draft.memory.content) > LONG_TEXT_CHARACTERS]
+        if context.profile.dedup == "words"
+        else []
+    )
     for part in _batches(longer, context):
         batch = [_entry(draft, owner, context) for draft, owner in _own_ids(part, context.store)]
         few = len(batch) <= MAX_DRAFTS_BY_VECTOR
@@ -196,8 +200,8 @@ def decide_early(drafts: Sequence[Draft], context: IngestContext) -> "Decided":
     return decided
 
 
-class Decided:
-    """What was decided on drafts so far; it holds as long as a draft has the same candidates."""
+class DecisionCache:
+    """Decisions on long drafts so far. One is valid while the draft has the same candidates."""
 
     def __init__(self) -> None:
         self._results: dict[
@@ -205,10 +209,10 @@ class Decided:
         ] = {}
 
     def by(self, decide: Decide) -> Decide:
-        """Return *decide*, asked only for what is not decided yet."""
+        """Return *decide* with this cache in front."""
 
         def known(memory: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResult:
-            if len(memory.content) <= LONG:
+            if len(memory.content) <= LONG_TEXT_CHARACTERS:
                 return decide(memory, candidates)
             key = memory.digest, tuple(each.target for each in candidates)
             held = self._results.get(key)
@@ -226,7 +230,7 @@ Key = tuple[str, str, str | bytes]
 
 
 class _Entry(Struct, frozen=True, kw_only=True):
-    """A draft of a batch, analysed, and the key that makes it the same as another, if it has one."""
+    """A draft of a batch, analyzed, and the key by which another one is the same."""
 
     draft: Draft
     memory: Memory
@@ -234,10 +238,10 @@ class _Entry(Struct, frozen=True, kw_only=True):
     key: Key | None
     standalone: bool
     owner: Memory | None = None
-    """The memory that has the external id it came with, if its writer may not change that one."""
+    """The memory with its external id, if the writer may not change that one."""
 
     def stated(self, context: IngestContext) -> tuple[Fact, ...]:
-        """Return what it states."""
+        """Return its facts."""
         return context.facts(self.memory) if self.draft.facts is None else self.draft.facts
 
 
@@ -250,9 +254,9 @@ def _entry(draft: Draft, owner: Memory | None, context: IngestContext) -> _Entry
 
 
 def _own_ids(drafts: Sequence[Draft], store: Store) -> list[tuple[Draft, Memory | None]]:
-    """Give each record whose external id has a memory that its writer may not change an id of its own, and tell which.
+    """Return each draft with the memory that owns its external id, if the writer may not change that one.
 
-    An agent's record "t-1" is "agent:t-1" beside the owner's, and stays that one from then on.
+    Such a draft gets an id of its own: an agent's record "t-1" becomes "agent:t-1" next to the owner's, and stays that.
     """
     renamed, owners = list(drafts), dict[int, Memory]()
     open_ids = [place for place, each in enumerate(drafts) if each.memory.external_id and each.memory.trust != "owner"]
@@ -269,7 +273,7 @@ def _own_ids(drafts: Sequence[Draft], store: Store) -> list[tuple[Draft, Memory 
 
 
 def _owners(memories: Sequence[Memory], store: Store) -> list[Memory | None]:
-    """Return for each of *memories* the one that has its external id, if its writer may not change that one."""
+    """Return the memory with the external id of each of *memories*, if the writer may not change that one."""
     rows: dict[tuple[str, str, str], int] = {}
     for project in {memory.project for memory in memories}:
         names = [(each.kind, each.external_id or "") for each in memories if each.project == project]
@@ -283,7 +287,7 @@ def _owners(memories: Sequence[Memory], store: Store) -> list[Memory | None]:
 
 
 def _ingest_batch(
-    drafts: Sequence[Draft], context: IngestContext, decided: Decided, *, few: bool
+    drafts: Sequence[Draft], context: IngestContext, decided: DecisionCache, *, few: bool
 ) -> list[IngestResult]:
     batch = [_entry(draft, owner, context) for draft, owner in _own_ids(drafts, context.store)]
     existing = _find_existing(batch, context, few=few)
@@ -314,8 +318,8 @@ def _ingest_batch(
 Scores = dict[int, float]
 
 
-class _Existing(Struct, frozen=True, kw_only=True):
-    """What the store holds that a batch of drafts may be the same as or near to; by the places of the drafts."""
+class StoredCandidates(Struct, frozen=True, kw_only=True):
+    """Stored memories that the drafts of a batch may repeat or be near to, by the positions of the drafts."""
 
     same: Mapping[Key, int]
     near: Sequence[Sequence[int]]
@@ -324,10 +328,10 @@ class _Existing(Struct, frozen=True, kw_only=True):
     memories: Mapping[int, Memory]
     variants: Mapping[int, tuple[str, ...]]
     forgotten: Mapping[int, int]
-    """What the owner forgot in the words of a draft that is not the owner's."""
+    """Memories that the owner forgot, with the words of a draft from somebody else."""
 
     def current(self, row: int, name: bytes) -> int:
-        """Return what took the place of memory *row* in the same words, by their digest, else *row* itself."""
+        """Return the successor of memory *row* that has the same words, by their digest, else *row* itself."""
         seen: set[int] = set()
         while row not in seen:
             seen.add(row)
@@ -345,8 +349,8 @@ class _Existing(Struct, frozen=True, kw_only=True):
                 yield DuplicateCandidate(memory=memory, variants=variants, cosine=cosines.get(row), bm25=bm25.get(row))
 
 
-def _find_existing(batch: Sequence[_Entry], context: IngestContext, *, few: bool) -> _Existing:
-    """Ask the store what is the same and what is near, and load that once."""
+def _find_existing(batch: Sequence[_Entry], context: IngestContext, *, few: bool) -> StoredCandidates:
+    """Look up what is the same and what is near, and load each memory once."""
     by_words = context.profile.dedup == "words"
     same, near = _known(batch, context.store, by_words=by_words)
     bm25: list[Scores] = [{} for _ in batch]
@@ -358,7 +362,7 @@ def _find_existing(batch: Sequence[_Entry], context: IngestContext, *, few: bool
         if few or embedding is not None or not by_words:
             bm25[place] = by_bm25(batch[place].memory, context)
         by_word = (*near[place], *bm25[place])
-        if embedding is not None and (not by_words or (few and max(by_word, default=0) <= MAX_SCANNED)):
+        if embedding is not None and (not by_words or (few and max(by_word, default=0) <= MAX_SCANNED_ID)):
             cosines[place] = _nearest(embedding, batch[place].memory, context.store)
         if embedding is not None and by_words:
             rows = [row for row in by_word if row not in cosines[place]]
@@ -370,7 +374,7 @@ def _find_existing(batch: Sequence[_Entry], context: IngestContext, *, few: bool
     rows = sorted({*same.values(), *owners, *forgotten.values(), *found})
     memories = _with_successors(rows, same.values(), context.store) if rows else {}
     variants = context.store.wordings(list(memories), scope=ALL_PROJECTS) if rows else {}
-    return _Existing(
+    return StoredCandidates(
         same=same,
         near=further,
         cosines=cosines,
@@ -384,9 +388,9 @@ def _find_existing(batch: Sequence[_Entry], context: IngestContext, *, few: bool
 def _with_contradicted(
     batch: Sequence[_Entry], near: Sequence[Sequence[int]], bm25: Sequence[Scores], store: Store
 ) -> list[Sequence[int]]:
-    """Return *near* with what those memories contradict, for drafts that are not the owner's.
+    """Return *near* with the memories that those contradict, for drafts that are not the owner's.
 
-    A writer who says many things of one kind must not crowd out what the owner says of it.
+    A writer who says many similar things must not crowd out what the owner says.
     """
     met = {
         place: (*near[place], *bm25[place])
@@ -401,7 +405,7 @@ def _with_contradicted(
 
 
 def _with_successors(rows: Sequence[int], same: Iterable[int], store: Store) -> dict[int, Memory]:
-    """Load *rows*, and all that took the place of the *same* words."""
+    """Load *rows*, and all successors of the *same* words."""
     memories = store.load(rows, scope=ALL_PROJECTS)
     new = {memories[row].superseded_by or 0 for row in same if row in memories} - {0, *memories}
     while new:
@@ -412,7 +416,7 @@ def _with_successors(rows: Sequence[int], same: Iterable[int], store: Store) -> 
 
 
 def _known(batch: Sequence[_Entry], store: Store, *, by_words: bool) -> tuple[dict[Key, int], list[tuple[int, ...]]]:
-    """Return the memory behind each key that has one and, *by_words*, for each entry those that share many of them."""
+    """Return the memory of each key and, *by_words*, the memories that share many words with each entry."""
     same: dict[Key, int] = {}
     near: list[tuple[int, ...]] = [()] * len(batch)
     for project in {each.memory.project for each in batch}:
@@ -453,15 +457,15 @@ def _nearest(embedding: Embedding, memory: Memory, store: Store) -> Scores:
 
 
 def by_bm25(memory: Memory, context: IngestContext) -> Scores:
-    """Return the normalised BM25 of the memories that the significant words of *memory* find.
+    """Return the normalized BM25 of the memories that the significant words of *memory* find.
 
-    Profile `oro` asks for all of them; elsewhere names and the longest do, which are rare and so cheap to look up.
+    Profile `oro` looks up all of them, others only names and the longest words, which are rare and so cheap.
     """
     words, oro = context.profile.words, context.profile.dedup == "bm25"
-    told = significant(read_words(memory.content))
+    words_of = significant(read_words(memory.content))
     if not oro:
-        told = tuple(sorted(told, key=lambda word: (not word.text[:1].isupper(), -len(word.text))))
-    stems = list(dict.fromkeys(stem for word in told for stem in word.stems))
+        words_of = tuple(sorted(words_of, key=lambda word: (not word.text[:1].isupper(), -len(word.text))))
+    stems = list(dict.fromkeys(stem for word in words_of for stem in word.stems))
     if not stems:
         return {}
     asked = stems[: MAX_DUPLICATE_TERMS if oro else MAX_LINK_TERMS]
@@ -482,7 +486,7 @@ _FORGOTTEN: Final = {"by": "content", "forgotten_by": "owner"}
 _TOO_LONG: Final = DedupResult(decision="distinct", evidence={"by": "length"})
 
 
-def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) -> list[DedupResult]:
+def _decide_all(batch: Sequence[_Entry], existing: StoredCandidates, decide: Decide) -> list[DedupResult]:
     """Return what each draft is to the stored memories and to the earlier drafts of the batch."""
     same: dict[Key, Target] = {key: Existing(row) for key, row in existing.same.items()}
     earlier: dict[tuple[str, str], dict[int, list[int]]] = defaultdict(dict)
@@ -500,7 +504,7 @@ def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) ->
         if entry.owner is not None and (of == own or entry.owner.digest == memory.digest):
             decisions.append(_beside(memory, entry.owner))
             if entry.key is not None and decisions[-1].decision == "identical":
-                del same[entry.key]  # nothing goes by this id yet
+                del same[entry.key]  # no memory has this id yet
         elif of != own:
             decisions.append(_identical(entry, of, existing.memories.get(row_of(of) or 0)))
         elif entry.standalone or not is_comparable(memory):
@@ -518,7 +522,7 @@ def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) ->
     return decisions
 
 
-def _holder(memory: Memory, of: Existing, own: InBatch, existing: _Existing) -> tuple[Target, Existing | None]:
+def _holder(memory: Memory, of: Existing, own: InBatch, existing: StoredCandidates) -> tuple[Target, Existing | None]:
     """Return the memory that holds the words of *memory* now, or the draft itself and the memory that it replaces.
 
     The words of a trusted writer are kept as they were given.
@@ -530,12 +534,12 @@ def _holder(memory: Memory, of: Existing, own: InBatch, existing: _Existing) -> 
 
 
 def _is_guarded(decision: DedupResult) -> bool:
-    """Return whether a draft says what a memory says that its writer may not change: nothing of it is kept."""
+    """Return whether a draft repeats a memory that its writer may not change: nothing of it is kept."""
     return decision.decision in MERGED and "against" in decision.evidence
 
 
 def _identical(entry: _Entry, of: Target, held: Memory | None) -> DedupResult:
-    """Return the decision on a draft whose key belongs to another one; *held*, if that is stored already."""
+    """Return the decision on a draft with the key of another one, which is *held* if it is stored already."""
     evidence: dict[str, object] = {"by": "external_id" if entry.standalone else "content"}
     if held is not None and not may_change(entry.memory.trust, held):
         evidence |= against(entry.memory.trust, held)
@@ -543,7 +547,7 @@ def _identical(entry: _Entry, of: Target, held: Memory | None) -> DedupResult:
 
 
 def _beside(memory: Memory, owner: Memory) -> DedupResult:
-    """Return the decision on a record whose external id has a memory, *owner*, that its writer may not change."""
+    """Return the decision on a record whose external id belongs to *owner*, which its writer may not change."""
     same = owner.digest == memory.digest
     evidence = {"by": "external_id", **against(memory.trust, owner)}
     return DedupResult(decision="identical" if same else "conflicts", of=Existing(owner.id), evidence=evidence)
@@ -562,7 +566,7 @@ def _resolve(target: Target | None, decisions: Sequence[DedupResult], ids: Mappi
 
 
 def _insert(batch: Sequence[_Entry], decisions: Sequence[DedupResult], context: IngestContext) -> dict[int, int]:
-    """Insert the drafts that are memories of their own; return the id of each by its place."""
+    """Insert the drafts that become memories of their own; return their ids by position."""
     new = [place for place, decision in enumerate(decisions) if decision.decision not in MERGED]
     ids: dict[int, int] = {}
     for run in _runs(new, decisions):
@@ -615,7 +619,7 @@ def _result(
     of = _resolve(decision.of, decisions, ids)
     row = own if own is not None else of
     if row is None:
-        raise AssertionError("what is merged has something it is merged into")
+        raise AssertionError("a merged draft has a target")
     further = (_resolve(each, decisions, ids) for each in decision.supersedes)
     near = _resolve(decision.proposes, decisions, ids)
     return IngestResult(
@@ -635,7 +639,7 @@ def _consequences(
     variants: Mapping[int, tuple[str, ...]],
     context: IngestContext,
 ) -> list[Write]:
-    """Return what the decisions change in other memories; mark in *results* where nothing changed."""
+    """Return what the decisions change in other memories; note in *results* where nothing changed."""
     texts = {
         row: {memories[row].digest, *map(digest, variants.get(row, ()))} for row in {each.of for each in results} if row
     }
@@ -685,7 +689,7 @@ def _put_vectors(
     held: Mapping[int, Memory],
     store: Store,
 ) -> None:
-    """Store the vectors of the memories inserted, and those that a caller brought for one it may change."""
+    """Store the vectors of new memories, and those that a caller brought for a memory it may change."""
     by_generation: dict[Generation, list[EmbeddedMemory]] = defaultdict(list)
     for place, entry in enumerate(batch):
         made, old = entry.draft.embedding, held.get(results[place].id)

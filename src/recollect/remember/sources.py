@@ -23,7 +23,7 @@ from recollect.remember.context import DEFAULT, Draft, IngestContext, revised
 from recollect.remember.dedup import MERGED, is_standalone
 from recollect.remember.find_files import MAX_DOCUMENT_BYTES, size_of
 from recollect.remember.formats import format_of, read_parts
-from recollect.remember.ingest import Decided, IngestResult, decide_early, embed_drafts, ingest_drafts
+from recollect.remember.ingest import DecisionCache, IngestResult, decide_early, embed_drafts, ingest_drafts
 from recollect.remember.marks import Marks
 from recollect.trust import may_change
 
@@ -181,7 +181,7 @@ def _runs(parts: Sequence[SourcePart], *, in_bulk: bool) -> Iterator[list[Source
 
 
 def _write_run(
-    run: Sequence[SourcePart], context: IngestContext, decided: Decided, *, in_bulk: bool
+    run: Sequence[SourcePart], context: IngestContext, decided: DecisionCache, *, in_bulk: bool
 ) -> Iterator[SourceDiff]:
     compared = [part.sync.compare(part) for part in run]
     drafts = [each.part.drafts[at] for each in compared for at in each.fresh]

@@ -1,9 +1,9 @@
-"""Say what a statement is to an earlier one about the same thing: a change of it, a denial of it, or related.
+"""Compare a statement with an earlier one about the same thing: it changes it, denies it, or is related.
 
-A statement is read as what it is about, its topic, and what it says of that. Two of them are compared by the words
-they share, by the words of their topics that they do not share, and by the values they give. What states a change is
-an update where the topics agree; what denies, or comes from another source with another value, is a conflict; what is
-merely near is a link. None of it is ever a reason to merge.
+A statement has a topic and says something about it. Two statements are compared by the words they share, by the words
+of their topics that they do not share, and by their values. If the topics agree, a stated change is an update. A
+denial, or another value from another source, is a conflict. A text that is merely near is a link. None of these is
+ever a reason to merge.
 """
 
 import re
@@ -23,30 +23,30 @@ from recollect.text.wording import word_table
 
 Relation = Literal["updates", "conflicts", "related"]
 
-MAX_LENGTH: Final = 400
-"""Longer texts, in characters, are more than one statement: nothing is decided about them."""
+MAX_STATEMENT_CHARACTERS: Final = 400
+"""Texts with more characters are more than one statement: nothing is decided about them."""
 ABOUT_THE_SAME: Final = 0.5
 """The share of an earlier topic that a later statement names, and the least cosine of the two."""
-MOST: Final = 0.75
-"""The share of an earlier statement that a later one names whole, near enough."""
-SOME: Final = 0.25
-"""The share of the shorter statement from which on a cue of change or of another source makes a link."""
-RELATED: Final = 0.6
-"""The cosine, or without a model the share of the shorter statement, from which on two statements are linked."""
-ALIKE: Final = 0.75
-"""The cosine from which on they are linked even where they seem to be about two things."""
-RATHER_NEAR: Final = 0.35
-"""The cosine from which on statements with some words in common are about the same thing, for their order."""
-SHARED: Final = 2
-"""How many words they have in common then."""
-LONGEST_FRAME: Final = 20
-"""How many words two statements have at most that are compared word by word."""
-BARELY: Final = 0.4
-"""The cosine from which on two statements are linked whose words say so too."""
+NEARLY_ALL: Final = 0.75
+"""The share of an earlier statement from which on a later one repeats nearly all of it."""
+LEAST_SHARED_WITH_CUE: Final = 0.25
+"""The least shared part of the shorter statement for a link, if there is a cue of change or of another source."""
+LEAST_COSINE_RELATED: Final = 0.6
+"""The least cosine for a link."""
+LEAST_COSINE_APART: Final = 0.75
+"""The least cosine for a link between statements that seem to be about two things."""
+LEAST_COSINE_TO_ORDER: Final = 0.35
+"""The least cosine, with some shared words, for two statements to be ordered as being about the same thing."""
+MIN_SHARED_WORDS: Final = 2
+"""How many words these must share."""
+MAX_FRAME_WORDS: Final = 20
+"""Statements with more words are not compared word by word."""
+LEAST_COSINE_WITH_WORDS: Final = 0.4
+"""The least cosine for a link if the words agree."""
 
 
 class Term(Struct, frozen=True, kw_only=True):
-    """One word of a statement that says something: its stems, and the kind of thing it stands for."""
+    """One content word of a statement: its stems, and the kind of thing it stands for."""
 
     text: str
     stems: frozenset[str]
@@ -72,11 +72,11 @@ class Claim(Struct, frozen=True, kw_only=True):
     counts: bool
     """Whether it has a plain number."""
     counted: frozenset[str]
-    """What its numbers count: the words right behind them."""
+    """What its numbers count: the words right after them."""
     opening: tuple[Term, ...]
     """Its first words, with their numbers."""
     letters: frozenset[str]
-    """The single letters that tell one thing from another: hall A."""
+    """The single letters that distinguish one thing from another: hall A."""
     denied: frozenset[str]
     """The stems of what it says is not so."""
     question: bool
@@ -132,15 +132,15 @@ def change(
 
 
 def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | None:
-    """Return what *new* is to *old*, a statement made before it; None when they have nothing to do with each other."""
-    if max(len(new), len(old)) > MAX_LENGTH:
+    """Return what *new* is to *old*, a statement made before it; None if they are unrelated."""
+    if max(len(new), len(old)) > MAX_STATEMENT_CHARACTERS:
         return None
     if moves_away(new, old):
         return "updates"
-    if (cosine or 0.0) < RELATED and not _may_relate(_stems(new), _stems(old)):
+    if (cosine or 0.0) < LEAST_COSINE_RELATED and not _may_relate(_stems(new), _stems(old)):
         return None
     pair = _pair(new, old)
-    least = BARELY if _share(pair.earlier.topic, pair.later) == 1 else ABOUT_THE_SAME
+    least = LEAST_COSINE_WITH_WORDS if _share(pair.earlier.topic, pair.later) == 1 else ABOUT_THE_SAME
     if (cosine is None or cosine >= least) and not pair.clash and not _SENTENCE.search(old):
         if _changes(pair):
             return "updates"
@@ -170,11 +170,11 @@ def moves_away(new: str, old: str) -> bool:
 def gives_other_value(new: str, old: str) -> bool:
     """Return whether two short statements are the same but for one word in their later half: a value, not a subject.
 
-    "We run PostgreSQL 15" and "We run PostgreSQL 17". Nothing says that one took the place of the other, so nothing is
-    decided by it but the order in which they are shown.
+    "We run PostgreSQL 15" and "We run PostgreSQL 17". Nothing says that one superseded the other, so this decides only
+    the order in which they are shown.
     """
     ours, theirs = _frame(new), _frame(old)
-    if len(ours) != len(theirs) or not 3 <= len(ours) <= LONGEST_FRAME:
+    if len(ours) != len(theirs) or not 3 <= len(ours) <= MAX_FRAME_WORDS:
         return False
     differing = [place for place, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1]]
     return len(differing) == 1 and 2 * differing[0] >= len(ours) and bool(_stems(new) & _stems(old))
@@ -182,33 +182,32 @@ def gives_other_value(new: str, old: str) -> bool:
 
 @cache_short(1024)
 def _frame(text: str) -> tuple[str, ...]:
-    """Return the words of *text* in lower case; none where they are surely more than a frame has."""
-    if len(text.split(None, 2 * LONGEST_FRAME)) > 2 * LONGEST_FRAME:
+    """Return the words of *text* in lower case; none if there are surely too many."""
+    if len(text.split(None, 2 * MAX_FRAME_WORDS)) > 2 * MAX_FRAME_WORDS:
         return ()
     return tuple(word.text.lower() for word in read_words(text))
 
 
 def same_subject(new: str, old: str, *, cosine: float | None = None) -> bool:
-    """Return whether two statements are about the same thing, for an order of them: a looser question than a relation.
+    """Return whether two statements are about the same thing, for ordering: looser than a relation.
 
-    So they are where they are related, near in meaning, or rather near with words in common; without a model by more
-    than one word.
+    They are if they are related, near in meaning, or rather near with shared words; without a model, more than one.
     """
     shared = len(_stems(new) & _stems(old))
     if relation(new, old, cosine=cosine) is not None:
-        return cosine is not None or shared >= SHARED
-    if cosine is None or max(len(new), len(old)) > MAX_LENGTH:
+        return cosine is not None or shared >= MIN_SHARED_WORDS
+    if cosine is None or max(len(new), len(old)) > MAX_STATEMENT_CHARACTERS:
         return False
-    return cosine >= ABOUT_THE_SAME or (cosine >= RATHER_NEAR and shared >= SHARED)
+    return cosine >= ABOUT_THE_SAME or (cosine >= LEAST_COSINE_TO_ORDER and shared >= MIN_SHARED_WORDS)
 
 
 _SENTENCE: Final = regex(r"[.!?;]\s+\S|\n\s*\S")
-"""What says more than one thing is not replaced for one of them: the rest would go with it."""
+"""A text with several sentences is not superseded because of one: the rest would be lost with it."""
 
 
 def _may_relate(ours: frozenset[str], theirs: frozenset[str]) -> bool:
-    """Return whether two texts share enough stems to be read at all, which takes longer."""
-    return len(ours & theirs) >= max(1, SOME * min(len(ours), len(theirs)))
+    """Return whether two texts share enough stems to be worth reading, which takes longer."""
+    return len(ours & theirs) >= max(1, LEAST_SHARED_WITH_CUE * min(len(ours), len(theirs)))
 
 
 @cache_short(1024)
@@ -233,7 +232,7 @@ def _pair(new: str, old: str) -> _Pair:
 
 
 def _new_cue(cue: re.Match[str] | None, new: str, old: str) -> re.Match[str] | None:
-    """Return *cue* unless it is denied, or the earlier statement has it too and no other value need follow."""
+    """Return *cue* unless it is negated, or the earlier statement has it too and no new value has to follow."""
     if cue is None or _NEGATOR.search(new[max(0, cue.start() - 12) : cue.start()]):
         return None
     told = cue.group().casefold()
@@ -249,7 +248,7 @@ _COPULA: Final = regex(
     r"|é|são)\b|[:=]",
     re.IGNORECASE,
 )
-"""Behind one of these, what is said of the topic begins."""
+"""After one of these, the topic ends."""
 _VALUES: Final = frozenset({"number", "date", "version", "unit"})
 
 
@@ -274,7 +273,7 @@ def read_claim(text: str) -> Claim:
 
 
 def _values(text: str) -> frozenset[tuple[str, str]]:
-    """Return the values of *text* with their kinds; the weekday of a date that is given is none of its own."""
+    """Return the values of *text* with their kinds; the weekday of a given date is not a value of its own."""
     values = {(_slot(word), word.text) for word in said(text) if word.kind in _VALUES}
     dated = any(kind == "date" and "-" in value for kind, value in values)
     return frozenset(each for each in values if not (dated and each[0] == "date" and each[1] in _WEEKDAYS))
@@ -284,7 +283,7 @@ _WEEKDAYS: Final = word_table("mon tue wed thu fri sat sun")
 
 
 def _slot(word: Said) -> str:
-    """Return the kind of value: a day of the month is no number, a time of day no day."""
+    """Return the kind of value: an ordinal is not a number, a time of day is not a date."""
     if word.kind == "number":
         return "ordinal" if word.text.startswith("#") else "number"
     return "time" if word.kind == "date" and ":" in word.text else word.kind
@@ -292,7 +291,7 @@ def _slot(word: Said) -> str:
 
 @cache_short(2048)
 def _terms(text: str) -> tuple[Term, ...]:
-    """Return the words of *text* that are no stop words."""
+    """Return the words of *text* that are not stop words."""
     return tuple(_term(word.text, word.stems) for word in read_words(text) if not word.stop)
 
 
@@ -314,7 +313,7 @@ def _kind(word: str, read: Sequence[Said]) -> str:
 
 
 def _topic(text: str) -> tuple[Term, ...]:
-    """Return the words before what is said of them."""
+    """Return the words before the verb: what the statement is about."""
     behind = _COPULA.search(text)
     terms = _terms(text[: behind.start()] if behind else text)
     kept = (each for at, each in enumerate(terms) if behind or at == 0 or each.kind == "word")
@@ -335,7 +334,7 @@ _NEGATOR: Final = regex(
 
 
 def _denied(text: str) -> frozenset[str]:
-    """Return the stems of the first word that says something behind each negation in *text*."""
+    """Return the stems of the first content word after each negation in *text*."""
     found: set[str] = set()
     for negator in _NEGATOR.finditer(text):
         clause = re.split(r"[,;.:]", text[negator.end() :], maxsplit=1)[0]
@@ -345,7 +344,7 @@ def _denied(text: str) -> frozenset[str]:
 
 
 def _counted(text: str) -> frozenset[str]:
-    """Return what stands right behind the numbers of *text*."""
+    """Return the words right after the numbers of *text*."""
     words = said(text)
     behind = (
         root(after.text) for word, after in pairwise(words) if word.kind == "number" and after.kind in {"word", "unit"}
@@ -357,7 +356,7 @@ def _counted(text: str) -> frozenset[str]:
 
 
 def _named(term: Term, other: Claim) -> bool:
-    """Return whether *other* has the word too; a value names nothing, an identifier goes by its digits or whole."""
+    """Return whether *other* has the word too. Values never count; an identifier matches by its digits or whole."""
     stems = term.stems
     if term.kind == "code":
         stems = frozenset(stem for stem in stems if any(map(str.isdigit, stem))) or frozenset({max(stems, key=len)})
@@ -371,8 +370,8 @@ def _share(terms: Sequence[Term], other: Claim) -> float:
 def _clash(new: str, later: Claim, earlier: Claim, cue: re.Match[str] | None) -> bool:
     """Return whether the two are about different things.
 
-    So they are if the topics of both have words, numbers or letters that the other statement does not have at all, or
-    if the later topic goes on behind what they share: a student card is no student.
+    They are if both topics have words, numbers or letters that the other statement lacks, or if the later topic goes on
+    after what they share: a student card is not a student.
     """
     zone = _zone(new, cue, earlier)
     said_words = [term for term in zone if term.kind != "value" and term.stems.isdisjoint(_LIGHT)]
@@ -392,19 +391,19 @@ def _has_own_name(terms: Iterable[Term]) -> bool:
 
 
 def _turns_round(term: Term, other: Claim) -> bool:
-    """Return whether a word denies, or says the opposite of a word of *other*: it tells no topic from another."""
+    """Return whether a word negates, or is the opposite of a word of *other*: it does not distinguish topics."""
     opposed = _OPPOSED.get(root(term.text))
     turned = opposed is not None and not opposed.isdisjoint(map(root, other.words - {term.text}))
     return turned or term.text in NEGATORS
 
 
 def _numbers(terms: Iterable[Term], other: Claim) -> list[Term]:
-    """Return the numbers and dates among *terms* that the *other* statement has not."""
+    """Return the numbers and dates among *terms* that the *other* statement lacks."""
     return [term for term in terms if term.numbers and term.text not in {each.text for each in other.terms}]
 
 
 def _zone(new: str, cue: re.Match[str] | None, earlier: Claim) -> tuple[Term, ...]:
-    """Return the words that say what *new* is about: before its cue of change, or right behind it."""
+    """Return the words that say what *new* is about: before its cue of change, or right after it."""
     claim = read_claim(new)
     if cue is None:
         return (*claim.topic, *(term for term in claim.opening if term.kind == "value"))
@@ -421,9 +420,9 @@ def _zone(new: str, cue: re.Match[str] | None, earlier: Claim) -> tuple[Term, ..
 
 
 _HOLDS_TOPIC: Final = regex(r"(?:set|turn|turned|switch|switched|put|brought|cut|took|gave)\b", re.IGNORECASE)
-"""A cue that has its topic inside: set ... to, turned ... on."""
+"""A cue with its topic inside: set ... to, turned ... on."""
 _OPENER: Final = regex(r"(?:since|after|as of|following|due to|from|starting|ab|seit|nach|desde|tras)\b", re.IGNORECASE)
-"""A cue that tells since when, before what is said."""
+"""A cue that opens a statement and says since when it holds."""
 _PHRASE_END: Final = regex(
     r"\b(?:to|from|with|instead|because|at|in|on|by|for|is|are|was)\b|[,;:](?=\s)|\.\s", re.IGNORECASE
 )
@@ -438,12 +437,12 @@ def _changes(pair: _Pair) -> bool:
         return False
     if not _same_topic(later, earlier) or _loses(later, earlier):
         return False
-    if pair.old.count(", ") > 1 and _share(earlier.plain, later) < MOST:
+    if pair.old.count(", ") > 1 and _share(earlier.plain, later) < NEARLY_ALL:
         return False
     if pair.event:
         values = {each for each in earlier.values if each[0] != "unit"}
         same = values and values <= later.values
-        whole = len(pair.shared) >= 2 and _share(earlier.plain, later) >= MOST
+        whole = len(pair.shared) >= 2 and _share(earlier.plain, later) >= NEARLY_ALL
         return whole and not same and not _are_opposed(later, earlier)
     return _same_attribute(pair)
 
@@ -474,7 +473,7 @@ def _same_attribute(pair: _Pair) -> bool:
     """Return whether both speak of the same attribute of their topic, by any of the signs for it."""
     later, earlier = pair.later, pair.earlier
     told = [term for term in earlier.plain if term not in earlier.topic and _named(term, later)]
-    whole = len(earlier.topic) > 2 and _share(earlier.topic, later) >= MOST
+    whole = len(earlier.topic) > 2 and _share(earlier.topic, later) >= NEARLY_ALL
     if told or whole or _same_slot(later, earlier) or _kept_and_new(later, earlier) or _same_class(later, earlier):
         return True
     if _are_opposed(later, earlier) or _denies(later, earlier) or _is_moved(pair):
@@ -542,20 +541,20 @@ def _contradicts(pair: _Pair) -> bool:
 
 
 def _denies(one: Claim, other: Claim) -> bool:
-    """Return whether *one* says of a word that it is not so, which *other* says plainly."""
+    """Return whether *one* negates a word that *other* states."""
     plain = other.stems - other.denied
     return not (one.denied & plain).isdisjoint(plain) and not one.denied & other.denied
 
 
 def _are_opposed(later: Claim, earlier: Claim) -> bool:
-    """Return whether a word of one stands against a word of the other."""
+    """Return whether a word of one is the opposite of a word of the other."""
     roots, others = ({root(word) for word in claim.words - {"of"}} for claim in (later, earlier))
     mine, theirs = roots - others, others - roots
     return any(not _OPPOSED[word].isdisjoint(theirs) for word in mine if word in _OPPOSED)
 
 
 _OPPOSED: Final = paired(pair for pair in OPPOSITES if NEGATORS.isdisjoint(pair))
-"""A negation is looked at by what it denies."""
+"""Without negators: a negation is compared by what it denies."""
 
 
 def _by_words(pair: _Pair) -> float:
@@ -568,14 +567,18 @@ def _is_related(pair: _Pair, cosine: float | None) -> bool:
     told = pair.cue is not None or is_report(pair.new) or is_report(pair.old)
     by_words = _by_words(pair)
     if cosine is None:
-        return by_words >= (SOME if told else ABOUT_THE_SAME) and len(pair.shared) >= (1 if told else 2)
+        return by_words >= (LEAST_SHARED_WITH_CUE if told else ABOUT_THE_SAME) and len(pair.shared) >= (
+            1 if told else 2
+        )
     if pair.clash and not told and _is_other(pair.later, pair.earlier):
-        return cosine >= ALIKE
-    return cosine >= RELATED or (cosine >= BARELY and by_words >= (SOME if told else ABOUT_THE_SAME))
+        return cosine >= LEAST_COSINE_APART
+    return cosine >= LEAST_COSINE_RELATED or (
+        cosine >= LEAST_COSINE_WITH_WORDS and by_words >= (LEAST_SHARED_WITH_CUE if told else ABOUT_THE_SAME)
+    )
 
 
 def _is_other(later: Claim, earlier: Claim) -> bool:
-    """Return whether both have a value, a name or an identifier that the other has not."""
+    """Return whether both have a value, a name or an identifier that the other lacks."""
     if later.values and later.values == earlier.values:
         return False
     return _same_slot(later, earlier) or all(

@@ -1,9 +1,8 @@
-"""Find what intake missed: merges and links are proposed first, applied on demand, undone on demand.
+"""Find merges and links that intake missed: proposed first, applied on demand, undone on demand.
 
-Candidates are found by words (minhash, BM25) and by the vectors stored. Only what the text comparison of intake calls
-the same is merged; where the profile takes a high cosine for a duplicate (`oro`), that merges too, unless a number, a
-date, a name or a negation differs. Everything else that is near is proposed as a link: so is what another writer of
-lower or higher trust says, and what is pinned. Nothing is deleted.
+Candidates are found by words (minhash, BM25) and by stored vectors. Only texts that say the same by the rules of intake
+are merged. In profile `oro` a high cosine merges too, unless a number, a date, a name or a negation differs. Everything
+else that is near is proposed as a link, and so are memories of another trust and pinned ones. Nothing is deleted.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -64,7 +63,7 @@ STEADY: Final = (
     "deleted_at",
     "superseded_by",
 )
-"""What must be as it was planned for a memory to be merged, linked or forgotten."""
+"""The fields that must not have changed since the plan for a memory to be merged, linked or forgotten."""
 
 
 class MergeProposal(Struct, frozen=True, kw_only=True):
@@ -76,7 +75,7 @@ class MergeProposal(Struct, frozen=True, kw_only=True):
 
 
 class LinkProposal(Struct, frozen=True, kw_only=True):
-    """A memory and an earlier one that is near it, for a person to look at."""
+    """A memory and an earlier one that is near it, for a person to review."""
 
     id: int
     near: int
@@ -95,7 +94,7 @@ class Consolidation(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What a consolidation proposes, and the memories and facts that it names, as they were then."""
+    """What a consolidation proposes, and the memories and facts that it refers to, as they were then."""
 
     proposed: Consolidation
     memories: Mapping[int, Memory]
@@ -103,7 +102,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def plan_consolidation(context: IngestContext, *, floor: float = 0.0, limit: int = 50) -> Plan:
-    """Return what a consolidation would do: at most *limit* merges and links; what has decayed below *floor* goes."""
+    """Return what a consolidation would do: at most *limit* merges and links; memories decayed below *floor* go."""
     merges: dict[int, MergeProposal] = {}
     links: list[LinkProposal] = []
     faded: list[int] = []
@@ -176,7 +175,7 @@ def undo_consolidation(context: IngestContext, *, dry_run: bool = False) -> tupl
 
 
 def _last_verb(events: Sequence[Event]) -> str:
-    """Return the last verb that says whether a memory is merged into another."""
+    """Return the last verb that merged a memory into another or undid that."""
     verbs = [event.verb for event in events if event.verb in (VERB, "unmerge", "supersede")]
     return verbs[-1] if verbs else ""
 
@@ -194,7 +193,7 @@ def _propose(
 ) -> list[LinkProposal]:
     """Compare each memory with the earlier ones near it; add what to merge to *merges*, return what to link.
 
-    Those near it that are not *known* are loaded and known from then on.
+    Near ones that are not *known* are loaded and added to it.
     """
     links = []
     for memory, near in _near(list(memories.values()), context):
@@ -230,7 +229,7 @@ def newest_merges(context: IngestContext, *, newest: int = BATCH) -> list[MergeP
 
 
 def missed_conflicts(context: IngestContext, *, newest: int = BATCH) -> list[Conflict]:
-    """Return the memories among the *newest* that contradict an earlier one near them, as intake would decide it."""
+    """Return the memories among the *newest* that contradict an earlier one near them by the rules of intake."""
     ids = sorted(context.store.browse(scope=context.scope, where=NO_FILTER, limit=newest).ids)
     held = context.store.load(ids, scope=context.scope)
     found = []
@@ -259,7 +258,7 @@ def _merge_proposal(
 
 
 def _near(memories: Sequence[Memory], context: IngestContext) -> Iterator[tuple[Memory, dict[int, float | None]]]:
-    """Yield each memory with those near it by words or by vector, and their cosines where they are known."""
+    """Yield each memory with the ones near it by words or by vector, and their cosines if known."""
     generations = [each for each in context.store.generations(scope=context.scope) if each.memories]
     fullest = max(generations, key=lambda each: each.memories, default=None)
     for start in range(0, len(memories), BATCH):
@@ -311,7 +310,7 @@ def _merged_into(result: DedupResult, context: IngestContext) -> int | None:
 
 
 def _link(memory: Memory, result: DedupResult) -> LinkProposal | None:
-    """Return the link that *result* is worth: another value, the contrary, the same thing, or a high cosine."""
+    """Return the link that *result* suggests: another value, a denial, the same thing, or a high cosine."""
     near, certain = row_of(result.of or result.proposes), {"against", "related"} & result.evidence.keys()
     if near is None or (result.decision == "distinct" and _cosine(result) <= COSINE and not certain):
         return None
@@ -342,7 +341,7 @@ def _faded(memories: Iterable[Memory], context: IngestContext, floor: float) -> 
 
 
 def _steady(rows: Iterable[int], plan: Plan, store: Store) -> dict[int, Memory]:
-    """Return those of *rows* that are still what they were when they were compared, as they are now."""
+    """Return those of *rows* that have not changed since they were compared, as they are now."""
     now = store.load(sorted(set(rows)), scope=ALL_PROJECTS)
     seen = plan.memories
     return {
@@ -387,7 +386,7 @@ def _forget(faded: Sequence[int], plan: Plan, store: Store) -> tuple[list[int], 
 def _supersede_facts(
     pairs: Sequence[tuple[int, int]], plan: Plan, store: Store
 ) -> tuple[list[tuple[int, int]], list[Write]]:
-    """Return the *pairs* of facts that still hold, and what supersedes the lost: they are believed no more."""
+    """Return the *pairs* of facts that still hold, and the writes that supersede the lost ones."""
     rows = tuple(sorted({plan.facts[fact].memory_id for pair in pairs for fact in pair}))
     stated = facts_by_memory(store.facts(FactQuery(memory_ids=rows, include_superseded=True), scope=ALL_PROJECTS))
     now = {fact.id: fact for facts in stated.values() for fact in facts}
@@ -406,6 +405,6 @@ def _supersede_facts(
 
 
 def _says_still(before: Fact, now: Fact | None) -> bool:
-    """Return whether a fact says what it said, and is in force."""
+    """Return whether a fact is unchanged and active."""
     said = ("memory_id", "subject", "predicate", "object", "state")
     return now is not None and all(getattr(before, name) == getattr(now, name) for name in said)
