@@ -25,7 +25,9 @@ def test_the_names_of_loopback_are_ours_on_any_port(server: Served, host: str) -
     assert server.ask("GET", "/api/v1/list", Host=host).status == 200
 
 
-@pytest.mark.parametrize("path", ["/api/v1/list", "/mcp", "/healthz", "/metrics", "/api/v1/openapi.json"])
+@pytest.mark.parametrize(
+    "path", ["/api/v1/list", "/api/v1/import", "/mcp", "/healthz", "/metrics", "/api/v1/openapi.json"]
+)
 def test_every_route_refuses_pages_of_other_sites(server: Served, path: str) -> None:
     origin = server.ask("GET", path, Origin="https://evil.example")
     opaque = server.ask("GET", path, Origin="null")

@@ -93,41 +93,12 @@ def test_a_file_without_a_name_or_that_cannot_be_read_is_refused(server: Served)
     assert said.value["error"]["message"].startswith("strange.bin is binary")
 
 
-def test_a_token_writes_files_no_further_than_it_may(tmp_path: Path) -> None:
-    with opened(tmp_path / "store.db") as db, serving(db, Rules(needs_token=True)) as served:
-        reader = db.create_token(name="reader", read_only=True).secret
-        agent = db.create_token(name="agent", project="web").secret
-        texts = {"Content-Type": FILE["Content-Type"]}
-
-        def send(token: str, address: str) -> int:
-            return served.ask("POST", address, "The gate is blue", Authorization=f"Bearer {token}", **texts).status
-
-        refused = (send(reader, "/api/v1/import?name=a.txt"), send(agent, "/api/v1/import?name=a.txt&project=depot"))
-        written = send(agent, "/api/v1/import?name=a.txt")
-        (memory,) = db.list().memories
-
-    assert (refused, written) == ((403, 403), 200)
-    assert (memory.project, memory.trust) == ("web", "agent")
-
-
-def test_a_file_from_another_site_is_refused(server: Served) -> None:
-    said = server.ask("POST", "/api/v1/import?name=a.txt", "text", Origin="http://elsewhere.example", **FILE)
-
-    assert said.code == "forbidden"
-
-
 def test_a_search_is_ranked_by_the_profile_it_names_and_by_no_file(server: Served) -> None:
     named = server.post("search", query="deploy", profile="oro").value
     refused = server.post("search", query="deploy", profile="/etc/passwd")
 
     assert named["profile"] == "oro"
     assert refused.code == "bad_input"
-
-
-def test_settling_a_question_is_never_a_get(server: Served) -> None:
-    said = server.ask("GET", "/api/v1/review?action=done&key=trust:1")
-
-    assert said.status == 405
 
 
 def test_searches_that_found_a_memory_are_told(server: Served) -> None:
