@@ -1,7 +1,7 @@
-"""Find the files of an import and read each as text, or say in one line why not.
+"""Find the files of an import, and open and read them; errors are one line and a hint.
 
-A folder gives its files in one order, without hidden ones and without those an ignore file names.
-Nothing found on the way stops the walk: what cannot be entered is reported as `Refused`.
+The files of a folder come sorted, without hidden and ignored ones.
+No file stops the walk: paths that cannot be entered are reported as `Refused`.
 """
 
 import codecs
@@ -9,8 +9,9 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, TextIO
 
@@ -25,18 +26,17 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 MAX_DOCUMENT_BYTES: Final = 10 * 1024 * 1024
-"""How many bytes a document may have, and one record of a collection; a collection may have as many as it likes."""
+"""The size of a document, or of one record of a collection; a collection may have any size."""
 
 IGNORE_FILES: Final = (".gitignore", ".recollectignore")
 MAX_IGNORE_FILE_BYTES: Final = 100 * 1024
-"""How many bytes an ignore file may have."""
 
-_BLOCK: Final = 1024 * 1024
-_PROBE: Final = 512
-_MOST_CONTROL: Final = 0.3
+_BLOCK_BYTES: Final = 1024 * 1024
+_PROBE_BYTES: Final = 512
+_MAX_CONTROL_SHARE: Final = 0.3
 _CONTROL: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b"))
 
-# UTF-32 stands first: its little-endian mark begins with that of UTF-16.
+# UTF-32 comes first: its little-endian mark begins with that of UTF-16.
 _MARKS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -50,7 +50,7 @@ _REASONS: Final[tuple[tuple[type[Exception], str, str], ...]] = (
     (NotADirectoryError, "not found", "check the spelling, or whether it was moved"),
     (PermissionError, "permission denied", "ask for the right to read it"),
     (IsADirectoryError, "is a directory", "name the files in it, or import the folder"),
-    (ValueError, "not found", "the name holds a character that no file name can hold"),
+    (ValueError, "not found", "the name has a character that no file name can have"),
 )
 
 
@@ -62,17 +62,17 @@ class Refused(Struct, frozen=True, kw_only=True):
 
 
 class LeadsOut(Struct, frozen=True, kw_only=True):
-    """A link that the walk did not follow, for it leads out of the folder that was named."""
+    """A link that the walk did not follow because it leads out of the named folder."""
 
     path: Path
 
 
 Found = Path | Refused | LeadsOut
 Passed = Counter[str]
-"""How many files and folders a walk passed over, by the ending that no format reads or by another reason."""
+"""How many files and folders a walk skipped, by unknown suffix or by another reason."""
 HIDDEN, IGNORED, SPECIAL, OTHER = "hidden", "ignored", "not a regular file", "other"
-WORKING: Final = "subagents and tool results"
-"""What an agent leaves below the folder of a session, beside what was said."""
+AGENT_WORK: Final = "subagents and tool results"
+"""Folders of a session that hold no conversation."""
 _ENDING: Final = regex(r"\.[a-z0-9+_-]{1,12}")
 _SESSION: Final = regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
@@ -85,11 +85,11 @@ class _Ignores(Struct, frozen=True, kw_only=True):
 
 
 class _Step(Struct, frozen=True, kw_only=True):
-    """One path yet to be visited, with the patterns of the folders above it, and where its links may lead."""
+    """A path to visit, with the ignore patterns of the folders above it, and where its links may lead."""
 
     path: str
     within: str = ""
-    """The real path of the folder that was named; blank where links may lead anywhere."""
+    """The real path of the named folder; blank if links may lead anywhere."""
     ignores: tuple[_Ignores, ...] = ()
 
 
@@ -98,10 +98,10 @@ def find_files(
 ) -> Iterator[Found]:
     """Walk *paths*, files and folders, and yield each readable file once, sorted by path.
 
-    A file named in *paths* is always yielded; one met in a folder only when its suffix is one of *suffixes*, its name
+    A file named in *paths* is always yielded; one found in a folder only if its suffix is one of *suffixes*, its name
     is not hidden and no ignore file names it. A folder is entered once, however many links lead to it; a link that
-    leads out of the folder named is followed only when *follow_links* says so. What is passed over in folders is
-    counted in *passed*.
+    leads out of the named folder is followed only with *follow_links*. Skipped files and folders are counted in
+    *passed*.
     """
     seen: set[object] = set()
     passed = Counter() if passed is None else passed
@@ -119,17 +119,12 @@ def read_text(path: Path) -> str:
     UTF-8, and UTF-16 or UTF-32 with a byte order mark, are read. A NUL becomes U+FFFD: no store keeps one.
     """
     raw = read_bytes(path)
-    encoding = _encoding(path, raw)
-    try:
-        text = raw.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].decode(encoding, "ignore").count("\n") + 1
-        raise _no_text(path, encoding, raw[error.start], line) from error
+    text = "".join(_decoded(path, _encoding(path, raw), [raw]))
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
 
 
 def size_of(path: Path) -> int:
-    """Return how many bytes the file *path* has; 0 where it cannot be read, which reading it will report."""
+    """Return the size of the file *path* in bytes; 0 if it cannot be read (reading it will report why)."""
     try:
         return path.stat().st_size
     except (OSError, ValueError):
@@ -139,29 +134,32 @@ def size_of(path: Path) -> int:
 def open_text(path: Path) -> TextIO:
     r"""Open *path*, however large, to be read as text with line ends as "\n"; raise FileError as `read_text` does.
 
-    All of it is looked at first, in blocks, so that a file that is no text is refused before any of it is used.
+    All of it is checked first, in blocks, so that a file that is not text is refused before any of it is used.
     """
-    encoding = _checked(path)
+    with open_file(path) as file:
+        head = file.read(_BLOCK_BYTES)
+        encoding = _encoding(path, head)
+        for _ in _decoded(path, encoding, chain([head], iter(lambda: file.read(_BLOCK_BYTES), b""))):
+            pass
     return path.open(encoding=encoding)
 
 
-def _checked(path: Path) -> str:
-    """Return how the text of *path* is encoded; raise FileError where it is none."""
-    lines = 0
-    with open_file(path) as file:
-        head = file.read(_BLOCK)
-        encoding = _encoding(path, head)
-        decoder = codecs.getincrementaldecoder(encoding)()
+def _decoded(path: Path, encoding: str, blocks: Iterable[bytes]) -> Iterator[str]:
+    """Yield the text of each block; raise FileError that names the first line that is not text."""
+    decoder, lines = codecs.getincrementaldecoder(encoding)(), 1
+    for block in chain(blocks, [b""]):
         try:
-            while head:
-                lines += decoder.decode(head).count("\n")
-                head = file.read(_BLOCK)
-            decoder.decode(b"", final=True)
+            text = decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
             raw: bytes = error.object
-            line = lines + raw[: error.start].decode(encoding, "ignore").count("\n") + 1
-            raise _no_text(path, encoding, raw[error.start], line) from error
-    return encoding
+            line = lines + raw[: error.start].decode(encoding, "ignore").count("\n")
+            raise FileError(
+                f"{shown(path)} is not {encoding.removesuffix('-sig').upper()} text:"
+                f" byte 0x{raw[error.start]:02X} on line {line}",
+                hint="save it as UTF-8, for example: iconv -f latin1 -t utf-8",
+            ) from error
+        lines += text.count("\n")
+        yield text
 
 
 def lines_of(path: Path, *, longest: int = MAX_DOCUMENT_BYTES) -> Iterator[tuple[int, str | None]]:
@@ -186,7 +184,7 @@ def shown(path: Path | str) -> str:
 
 
 def _real(path: Path) -> str:
-    """Return where *path* really is; a name that no path can have is nowhere."""
+    """Return the real path of *path*; an invalid name stays as it is."""
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):
@@ -194,7 +192,7 @@ def _real(path: Path) -> str:
 
 
 def _visit(step: _Step, suffixes: Container[str], seen: set[object], passed: Passed) -> tuple[list[_Step], list[Found]]:
-    """Return what lies below *step* and what it is itself: a file, a refusal, or neither."""
+    """Return the steps below *step*, and what it is itself: a file, a refusal, or neither."""
     path = Path(step.path)
     try:
         status = os.stat(step.path)  # noqa: PTH116 - Path.stat would do the same, slower
@@ -214,7 +212,7 @@ def _visit(step: _Step, suffixes: Container[str], seen: set[object], passed: Pas
 
 
 def _entries(folder: _Step, suffixes: Container[str], passed: Passed) -> tuple[list[_Step], list[LeadsOut]]:
-    """Return what is to be visited in *folder*, and the links that lead out of it."""
+    """Return the steps in *folder*, and the links that lead out of it."""
     with os.scandir(folder.path) as entries:
         names = sorted((entry.name, entry) for entry in entries)
     steps: list[_Step] = []
@@ -234,13 +232,13 @@ def _entries(folder: _Step, suffixes: Container[str], passed: Passed) -> tuple[l
 
 
 def _unwanted(entry: "os.DirEntry[str]", suffixes: Container[str], *, folder: bool) -> str:
-    """Return why *entry* is passed over whatever an ignore file says; blank where it is wanted."""
+    """Return why *entry* is skipped whatever an ignore file says; blank if it is wanted."""
     name = entry.name
     if name.startswith("."):
         return HIDDEN
     if folder:
         within = os.path.basename(os.path.dirname(entry.path))  # noqa: PTH119, PTH120 - see above
-        return WORKING if name in ("subagents", "tool-results") and _SESSION.fullmatch(within) else ""
+        return AGENT_WORK if name in ("subagents", "tool-results") and _SESSION.fullmatch(within) else ""
     suffix = suffix_of(name)
     if suffix not in suffixes:
         return suffix if _ENDING.fullmatch(suffix) else OTHER
@@ -254,7 +252,7 @@ def _is_within(path: str, folder: str) -> bool:
 
 
 def suffix_of(name: str) -> str:
-    """Return the end of *name* from its last dot, in lower case; nothing where there is none."""
+    """Return the end of *name* from its last dot, in lower case; nothing if it has none."""
     return os.path.splitext(name)[1].lower()  # noqa: PTH122 - works on a bare name
 
 
@@ -266,7 +264,7 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
 
 
 def _is_file(entry: "os.DirEntry[str]") -> bool:
-    """Tell whether *entry* is a file or a link that leads nowhere, which the visit will report."""
+    """Tell whether *entry* is a file, or a broken link (visiting it will report that)."""
     try:
         return entry.is_file() or (entry.is_symlink() and not os.path.exists(entry.path))  # noqa: PTH110
     except OSError:
@@ -298,7 +296,7 @@ def _ignores_of(step: _Step) -> tuple[tuple[_Ignores, ...], tuple[Refused, ...]]
 
 
 def _ignore_lines(path: Path) -> list[str]:
-    """Return the lines of an ignore file; a pipe or a device would never end, and nobody writes so many patterns."""
+    """Return the lines of an ignore file; raise FileError if it is too large, or a pipe or device that never ends."""
     status = path.stat()
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError
@@ -325,19 +323,11 @@ def _is_ignored(path: str, ignores: tuple[_Ignores, ...], *, folder: bool) -> bo
 
 
 def _encoding(path: Path, head: bytes) -> str:
-    """Return how a text that begins with *head* is encoded; raise FileError where it is no text."""
+    """Return the encoding of a text that begins with *head*; raise FileError if it is not text."""
     encoding = next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")
-    if encoding == "utf-8" and _is_binary(head[:_PROBE]):
+    if encoding == "utf-8" and _is_binary(head[:_PROBE_BYTES]):
         raise FileError(f"{shown(path)} is binary, not text", hint="convert it to text or Markdown first")
     return encoding
-
-
-def _no_text(path: Path, encoding: str, byte: int, line: int) -> FileError:
-    named = encoding.removesuffix("-sig").upper()
-    return FileError(
-        f"{shown(path)} is not {named} text: byte 0x{byte:02X} on line {line}",
-        hint="save it as UTF-8, for example: iconv -f latin1 -t utf-8",
-    )
 
 
 @contextmanager
@@ -378,7 +368,7 @@ def read_bytes(path: Path, *, largest: int = MAX_DOCUMENT_BYTES) -> bytes:
 
 
 def _reason(error: Exception) -> tuple[str, str]:
-    """Return what happened and what to do about it, a line each."""
+    """Return the reason and the hint for *error*."""
     for kind, reason, hint in _REASONS:
         if isinstance(error, kind):
             return reason, hint
@@ -388,4 +378,4 @@ def _reason(error: Exception) -> tuple[str, str]:
 def _is_binary(head: bytes) -> bool:
     """Tell whether *head* holds a NUL or is mostly control bytes."""
     control = len(head) - len(head.translate(None, _CONTROL))
-    return b"\0" in head or control > _MOST_CONTROL * len(head)
+    return b"\0" in head or control > _MAX_CONTROL_SHARE * len(head)

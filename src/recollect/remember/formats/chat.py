@@ -20,7 +20,7 @@ _LINE: Final = regex(
     r"(?P<name>[^\W\d_][\w .'\u2019-]{0,39}?)"
     r"(?:\*\*|__)?(?::|\uff1a)(?:\*\*|__)?(?:[ \t]+|(?<=\uff1a))(?P<words>\S.*)"
 )
-_NO_NAMES: Final = frozenset({"debug", "error", "fixme", "info", "note", "todo", "trace", "warn", "warning"})
+LOG_LEVELS: Final = frozenset({"debug", "error", "fixme", "info", "note", "todo", "trace", "warn", "warning"})
 _FEWEST_TURNS: Final = 4
 _MOST_SPEAKERS: Final = 8
 
@@ -63,7 +63,7 @@ def dialogue(lines: Sequence[str]) -> tuple[tuple[Turn, ...], str]:
 
 def _spoken(line: str) -> re.Match[str] | None:
     match = _LINE.fullmatch(line.strip())
-    return None if match is None or match["name"].lower() in _NO_NAMES else match
+    return None if match is None or match["name"].lower() in LOG_LEVELS else match
 
 
 # --- turns as records -----------------------------------------------------------------------

@@ -8,7 +8,7 @@ from recollect.lazy import regex
 from recollect.remember.formats.exported import begins_with, read_conversations
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.record import Origin, Parsed, Record
-from recollect.remember.formats.transcript import Session, joined, text_of, told
+from recollect.remember.formats.transcript import Session, filled, joined, text_of
 from recollect.remember.formats.turns import Said
 from recollect.text.dates import as_moment
 
@@ -56,7 +56,7 @@ def _fill(record: Record, session: Session) -> bool:
             words = _words(message, session)
             if words:
                 own = text_of(message.get("id")) or text_of(node.get("id")) or None
-                about = told(model=_metadata(message).get("model_slug"))
+                about = filled(model=_metadata(message).get("model_slug"))
                 session.say(Said(speaker=_role(message), words=words, at=at, id=own, about=about))
     return True
 

@@ -7,7 +7,7 @@ from typing import Final
 from recollect.remember.formats.exported import begins_with, read_conversations
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.record import Origin, Parsed, Record
-from recollect.remember.formats.transcript import Session, blocks_of, joined, text_of, told
+from recollect.remember.formats.transcript import Session, blocks_of, filled, joined, text_of
 from recollect.remember.formats.turns import Said
 from recollect.text.dates import as_moment
 
@@ -52,7 +52,7 @@ def _take(message: Record, speaker: str, session: Session, record: Record) -> No
             # A text that was pasted has no name.
             words = f"{name}\n{text}" if name else text
             place = f"{own}/{number}" if own else None
-            session.say(Said(speaker=speaker, words=words, at=at, id=place, about=told(attachment=name)))
+            session.say(Said(speaker=speaker, words=words, at=at, id=place, about=filled(attachment=name)))
         else:
             session.skipped["attached file"] += 1
     # What was attached stands before, so that the answer follows its question.

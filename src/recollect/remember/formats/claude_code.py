@@ -9,7 +9,7 @@ from recollect.lazy import regex
 from recollect.remember.find_files import open_file
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.record import Origin, Parsed, Record
-from recollect.remember.formats.transcript import Session, bears, blocks_of, joined, records_of, text_of, told
+from recollect.remember.formats.transcript import Session, bears, blocks_of, filled, joined, records_of, text_of
 from recollect.remember.formats.turns import Said
 from recollect.text.dates import as_moment
 
@@ -92,7 +92,7 @@ def _take(record: Record, number: int, session: Session) -> None:
     if not words:
         return
     session.id = session.id or text_of(record.get("sessionId"))
-    about = told(cwd=record.get("cwd"), branch=record.get("gitBranch"), model=message.get("model"))
+    about = filled(cwd=record.get("cwd"), branch=record.get("gitBranch"), model=message.get("model"))
     at = as_moment(record.get("timestamp"))
     uuid = text_of(record.get("uuid")) or None
     session.say(Said(speaker=str(record["type"]), words=words, at=at, id=uuid, line=number, about=about))

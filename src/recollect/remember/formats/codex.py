@@ -18,10 +18,10 @@ from recollect.remember.formats.transcript import (
     Session,
     bears,
     blocks_of,
+    filled,
     joined,
     records_of,
     text_of,
-    told,
 )
 from recollect.remember.formats.turns import Said
 from recollect.text.dates import as_moment
@@ -86,7 +86,7 @@ def _take(record: Record, number: int, session: Session, about: dict[str, object
         case "session_meta":
             _open(item, session, about)
         case "turn_context":
-            about |= told(model=item.get("model"), cwd=item.get("cwd"))
+            about |= filled(model=item.get("model"), cwd=item.get("cwd"))
         case "response_item":
             _take_item(item, record.get("timestamp"), number, session, about)
         case "event_msg":
@@ -109,7 +109,9 @@ def _open(meta: Record, session: Session, about: dict[str, object]) -> None:
         return
     session.id = text_of(meta.get("id")) or session.id
     git = meta.get("git")
-    about |= told(session=session.id, cwd=meta.get("cwd"), branch=git.get("branch") if isinstance(git, dict) else None)
+    about |= filled(
+        session=session.id, cwd=meta.get("cwd"), branch=git.get("branch") if isinstance(git, dict) else None
+    )
     source = meta.get("source")
     about["subagent"] = isinstance(source, dict) and "subagent" in source
 
@@ -121,7 +123,7 @@ def _take_item(item: Record, at: object, number: int, session: Session, about: R
     elif role not in ("user", "assistant"):
         session.skipped["instruction"] += 1
     elif words := _words(item, session):
-        known = told(cwd=about.get("cwd"), branch=about.get("branch"), model=about.get("model"))
+        known = filled(cwd=about.get("cwd"), branch=about.get("branch"), model=about.get("model"))
         if role == "user":
             known.pop("model", None)
         own = f"{session.id}:{number}" if session.id else None

@@ -7,8 +7,6 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, Final
 
-from msgspec import Struct, field
-
 from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.records import Memory
@@ -25,34 +23,22 @@ _MEMBER: Final = regex(r"(?:.*/)?conversations[-_.\w]{0,40}\.json")
 _BATCH_MEMORIES: Final = 300
 
 
-class _Batch(Struct, kw_only=True):
-    """What was read since the last part was given."""
-
-    memories: list[Memory] = field(default_factory=list)
-    session: Session = field(default_factory=Session)
-
-    def parsed(self) -> Parsed:
-        """Return it as a part."""
-        return Parsed(
-            memories=tuple(self.memories), problems=tuple(self.session.problems), skipped=self.session.skipped
-        )
-
-
 Fill = Callable[[Record, Session], bool]
-"""How one conversation fills a session; false when the record is none."""
+"""Fills a session from the record of a conversation; returns whether it is one."""
 
 
 def read_conversations(path: Path, origin: Origin, fill: Fill, *, agent: str) -> Iterator[Parsed]:
-    """Yield what the conversations in the file at *path* say, some hundred memories at a time."""
-    batch = _Batch()
+    """Yield the memories of the conversations in the file at *path*, some hundred at a time."""
+    memories: list[Memory] = []
+    seen = Session()
     with _texts(path) as texts:
         for text in texts:
-            for record in _records(text, batch.session):
-                batch.memories += _memories(record, batch.session, origin, fill, agent)
-                if len(batch.memories) >= _BATCH_MEMORIES:
-                    yield batch.parsed()
-                    batch = _Batch()
-    yield batch.parsed()
+            for record in _records(text, seen):
+                memories += _memories(record, seen, origin, fill, agent)
+                if len(memories) >= _BATCH_MEMORIES:
+                    yield Parsed(memories=tuple(memories))
+                    memories = []
+    yield Parsed(memories=tuple(memories), problems=tuple(seen.problems), skipped=seen.skipped)
 
 
 def _memories(record: Record, seen: Session, origin: Origin, fill: Fill, agent: str) -> tuple[Memory, ...]:

@@ -8,7 +8,7 @@ from recollect.remember.find_files import open_file, read_text
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.json_stream import decode
 from recollect.remember.formats.record import Origin, Parsed, Record
-from recollect.remember.formats.transcript import Session, bears, blocks_of, joined, records_of, text_of, told
+from recollect.remember.formats.transcript import Session, bears, blocks_of, filled, joined, records_of, text_of
 from recollect.remember.formats.turns import Said
 from recollect.text.dates import as_moment
 
@@ -93,7 +93,7 @@ class _Log:
         for own, (line, message) in self._messages.items():
             words = self._words(message, session)
             if words:
-                about = told(cwd=cwd, model=message.get("model"))
+                about = filled(cwd=cwd, model=message.get("model"))
                 at = as_moment(message.get("timestamp"))
                 speaker = _SPEAKERS[str(message["type"])]
                 session.say(Said(speaker=speaker, words=words, at=at, id=own, line=line, about=about))

@@ -22,13 +22,13 @@ from recollect.remember.chunk import chunk
 from recollect.remember.formats.plain import of_chunks
 from recollect.remember.formats.record import Origin, Parsed
 
-_MAX_LINE_BYTES: Final = 5000
+_MAX_LINE_CHARS: Final = 5000
 """A line of more characters was written by a program."""
-_MOST_NAMES: Final = 60
-_LONGEST_SIGNATURE: Final = 300
-_FEWEST_LETTERS: Final = 5
+_MAX_NAMES: Final = 60
+_MAX_SIGNATURE_CHARS: Final = 300
+_MIN_LETTERS: Final = 5
 
-_LICENCE: Final = regex(
+_LICENSE: Final = regex(
     r"copyright|licen[cs]e|spdx-|all rights reserved|generated (?:by|from)|do not edit", re.IGNORECASE
 )
 _DRAWN: Final = regex(r"[-=*_~#+/<>|\s]*")
@@ -109,7 +109,7 @@ class _Definition(Struct, frozen=True, kw_only=True):
 
 def read_code(text: str, origin: Origin) -> Parsed:
     """Return what the file says of itself and the names it defines, and what it says of each of them."""
-    if any(len(line) > _MAX_LINE_BYTES for line in text.split("\n")):
+    if any(len(line) > _MAX_LINE_CHARS for line in text.split("\n")):
         return Parsed(skipped={"file written by a program": 1})
     path = PurePosixPath(origin.source)
     language, comments = _LANGUAGES.get(path.suffix.lower(), ("", _C))
@@ -128,8 +128,8 @@ def read_code(text: str, origin: Origin) -> Parsed:
 def _of_file(name: str, doc: str, definitions: Sequence[_Definition], template: Memory) -> Iterator[Memory]:
     """Yield what the file says of itself, and the names it defines."""
     names = list(dict.fromkeys(each.name for each in definitions))
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    defines = f"Defines {', '.join(names[:_MOST_NAMES])}{more}." if names else ""
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    defines = f"Defines {', '.join(names[:_MAX_NAMES])}{more}." if names else ""
     text = "\n\n".join(filter(None, (doc, defines)))
     for memory in of_chunks(chunk(text), replace(template, title=name)):
         yield replace(memory, line=1)
@@ -178,7 +178,7 @@ def _signature(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> s
 
 def _cut(signature: str) -> str:
     words = " ".join(signature.split())
-    return words if len(words) <= _LONGEST_SIGNATURE else f"{words[: _LONGEST_SIGNATURE - 1]}\u2026"
+    return words if len(words) <= _MAX_SIGNATURE_CHARS else f"{words[: _MAX_SIGNATURE_CHARS - 1]}\u2026"
 
 
 # --- other languages ------------------------------------------------------------------------
@@ -288,4 +288,4 @@ def _tidy(lines: Sequence[str]) -> str:
     kept = [line.strip() for line in bare if not line or not _DRAWN.fullmatch(line)]
     text = "\n".join(kept).strip()
     letters = sum(map(str.isalpha, text))
-    return "" if letters < _FEWEST_LETTERS or _LICENCE.search(text) else text
+    return "" if letters < _MIN_LETTERS or _LICENSE.search(text) else text

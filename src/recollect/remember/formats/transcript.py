@@ -71,7 +71,7 @@ def in_pieces(each: Said) -> tuple[Said, ...]:
     )
 
 
-def told(**about: object) -> dict[str, object]:
+def filled(**about: object) -> dict[str, object]:
     """Return what is known *about* a turn: the texts that are not blank."""
     return {name: value for name, value in about.items() if isinstance(value, str) and value.strip()}
 

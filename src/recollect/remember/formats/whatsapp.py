@@ -20,6 +20,7 @@ from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.remember.find_files import open_file, shown
 from recollect.remember.formats.archive import open_archive
+from recollect.remember.formats.chat import LOG_LEVELS
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.portions import MAX_LINE_BYTES, long_conversation
 from recollect.remember.formats.record import Origin, Parsed
@@ -57,7 +58,6 @@ _EDITED: Final = regex(r"\u200e?<[^<>:]{4,60}>$")
 _ATTACHED: Final = regex(
     r"\u200e?<[^<>:]{2,30}: (?P<ios>[^<>]{1,200})>|^(?P<android>[^\n]{1,200}\.\w{2,5}) \([^()\n]{4,40}\)(?=\n|$)"
 )
-_NO_NAMES: Final = frozenset({"debug", "error", "info", "note", "todo", "trace", "warn", "warning"})
 _CHAT_NAME: Final = regex(
     r"(?i)^(?:whatsapp[ -]?chat|conversa do whatsapp|chat de whatsapp|chat whatsapp|discussion whatsapp|whatsapp)"
     r"(?: (?:with|mit|con|com|avec|met))?(?: -)? *| *\(\d+\)$"
@@ -98,7 +98,7 @@ def is_whatsapp(glimpse: Glimpse) -> bool:
 
 def _is_talk(names: Sequence[str]) -> bool:
     """Tell whether *names* are of people who speak with each other, and no levels of a log."""
-    return len(set(names)) >= 2 and not any(name.strip().lower() in _NO_NAMES for name in names)
+    return len(set(names)) >= 2 and not any(name.strip().lower() in LOG_LEVELS for name in names)
 
 
 def _chat_in(names: Iterable[str]) -> str | None:
