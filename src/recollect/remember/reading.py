@@ -1,4 +1,4 @@
-"""How the files of an import are read: as what they look like, or as the caller says."""
+"""How the files of an import are read: by recognized format, or as the caller says."""
 
 from collections.abc import Container, Sequence
 from pathlib import Path
@@ -13,18 +13,18 @@ from recollect.remember.places import paths_of, place_named
 from recollect.settings import environment_of
 
 _SURE: Final = frozenset(suffix for each in FORMATS if not each.recognizer for suffix in each.suffixes)
-"""The endings of files that some format reads whatever is in them."""
+"""The suffixes of files that some format reads whatever their contents."""
 
 
 class Reading(Struct, frozen=True, kw_only=True):
     """How the files of an import are read."""
 
     form: Format | None = None
-    """The format that they are read as, whatever they look like."""
+    """The format to read all files as; None to recognize each."""
     only: frozenset[str] = frozenset()
     """The formats that are read; where there are none, all."""
     dry_run: bool = False
-    """Whether to tell only what would be read."""
+    """Whether to report only, without reading."""
 
     @property
     def suffixes(self) -> Container[str]:
@@ -33,7 +33,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     @property
     def is_partial(self) -> bool:
-        """Whether files may be there that are not looked at, so that what is not seen is not gone."""
+        """Whether some files are not looked at, so that a file not seen may still exist."""
         return self.form is not None or bool(self.only)
 
     def wants(self, path: Path, *, named: bool) -> bool:
@@ -65,4 +65,4 @@ def resolved(
 
 
 AS_FOUND: Final = Reading()
-"""Files are read as what they look like."""
+"""Files are read by their recognized format."""

@@ -369,7 +369,7 @@ def _origin(memory: Memory) -> json_text.Origin:
 
 
 def test_a_long_text_is_cut_the_same_way_when_it_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain, "WINDOW", 9_000)
+    monkeypatch.setattr(plain, "WINDOW_CHARS", 9_000)
     text = "\n\n".join(f"Paragraph {at}. " + f"word{at} " * (at % 400) for at in range(120))
     path = tmp_path / "a.log"
     path.write_text(text)
@@ -390,7 +390,7 @@ def test_lines_of_a_long_text_are_those_of_the_file(tmp_path: Path, monkeypatch:
     path = tmp_path / "a.txt"
     path.write_text("\n\n".join(f"Paragraph {at} " + "words " * 60 for at in range(60)))
     whole = [memory.line for memory in read_file(path).memories]
-    monkeypatch.setattr(plain, "WINDOW", 3_000)
+    monkeypatch.setattr(plain, "WINDOW_CHARS", 3_000)
 
     cut = [memory.line for memory in read_file(path).memories]
 
@@ -401,7 +401,7 @@ def test_a_long_written_conversation_is_one_thread(tmp_path: Path, monkeypatch: 
     path = tmp_path / "talk.txt"
     path.write_text("".join(f"{'Anna' if at % 2 else 'Ben'}: I say {at}\nand go on\n" for at in range(200)))
     whole = read_file(path).memories
-    monkeypatch.setattr(plain, "WINDOW", 500)
+    monkeypatch.setattr(plain, "WINDOW_CHARS", 500)
 
     parts = list(read_parts(path))
 

@@ -129,7 +129,7 @@ def format_of(path: Path) -> Format | None:
 
 
 def read_parts(path: Path, form: Format | None = None) -> Iterator[Parsed]:
-    """Yield the memories in the file at *path*, read as *form* or as what it looks like; else it is read as text.
+    """Yield the memories in the file at *path*, read as *form*, or as the format that matches, or as text.
 
     A date in the file's name is when its memories were true unless they say otherwise. Raise FileError when the file
     cannot be read at all. A collection comes in parts, of which none is kept here.

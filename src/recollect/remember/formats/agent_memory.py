@@ -1,4 +1,4 @@
-"""Read what agents keep in files of their own, Markdown all of it: marked with the agent, and with what it is to it."""
+"""Read the memory files of agents: Markdown, tagged with the agent and the kind of file."""
 
 from pathlib import PurePath
 from typing import Final
@@ -14,7 +14,7 @@ _INSTRUCTIONS: Final = {
     "claude.local.md": "claude-code",
     "gemini.md": "gemini",
 }
-"""The agent whose instructions are in a file of this name, wherever it lies."""
+"""The agent whose instructions are in a file of this name, in any folder."""
 _OPENCLAW: Final = frozenset({"memory.md", "user.md", "dreams.md", "soul.md", "identity.md"})
 
 
@@ -31,7 +31,7 @@ def read_agent_memory(text: str, origin: Origin) -> Parsed:
 
 
 def marks_of(path: PurePath) -> tuple[str, ...]:
-    """Return the agent that a file belongs to and what it holds, as tags; none for a file that is nobody's."""
+    """Return the agent of a file and the kind of file, as tags; none if no agent owns it."""
     name, above = path.name.lower(), [part.lower() for part in path.parts[:-1]]
     if name in _INSTRUCTIONS:
         return _INSTRUCTIONS[name], "instructions"

@@ -77,7 +77,7 @@ def _of_item(item: str, front: Record) -> Memory | None:
 
 
 def _is_mark(category: str) -> bool:
-    """Tell whether what stands in brackets is the box of a task or a time, and no category."""
+    """Tell whether the text in brackets is a checkbox or a time instead of a category."""
     return (
         category in {"", "x", "X"}
         or bool(_CLOCK.fullmatch(category))
@@ -125,7 +125,7 @@ def _noted(content: str, front: Record, *, type_: str, tags: tuple[str, ...] | N
 
 
 def _linked(memory: Memory, front: Record) -> Memory:
-    """Return a section of the note with what it links to and the date of the note."""
+    """Return a section of the note with its links and the date of the note."""
     links = _LINK.findall(memory.content)
     metadata = {**memory.metadata, "links": links} if links else memory.metadata
     return replace(memory, metadata=metadata, observed_at=memory.observed_at or _moment(front))

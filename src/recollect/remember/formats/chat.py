@@ -21,8 +21,8 @@ _LINE: Final = regex(
     r"(?:\*\*|__)?(?::|\uff1a)(?:\*\*|__)?(?:[ \t]+|(?<=\uff1a))(?P<words>\S.*)"
 )
 LOG_LEVELS: Final = frozenset({"debug", "error", "fixme", "info", "note", "todo", "trace", "warn", "warning"})
-_FEWEST_TURNS: Final = 4
-_MOST_SPEAKERS: Final = 8
+_MIN_TURNS: Final = 4
+_MAX_SPEAKERS: Final = 8
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -38,10 +38,10 @@ def is_dialogue(lines: Sequence[str]) -> bool:
     """Tell whether *lines* are a conversation: 4 turns or more, most lines, 2 to 8 speakers, one speaks again."""
     filled = [line for line in lines if line and not line.isspace()]
     spoken = [match for line in filled if (match := _spoken(line))]
-    if len(spoken) < _FEWEST_TURNS or len(spoken) * 2 <= len(filled):
+    if len(spoken) < _MIN_TURNS or len(spoken) * 2 <= len(filled):
         return False
     # A list of settings looks alike, but there no name comes twice; a list of remarks has one name only.
-    return 2 <= len({match["name"] for match in spoken}) <= min(_MOST_SPEAKERS, len(spoken) - 1)
+    return 2 <= len({match["name"] for match in spoken}) <= min(_MAX_SPEAKERS, len(spoken) - 1)
 
 
 def dialogue(lines: Sequence[str]) -> tuple[tuple[Turn, ...], str]:
@@ -77,7 +77,7 @@ _SESSIONS: Final = tuple(name + end for name in ("session", "conversation", "thr
 
 
 def is_turn(value: object) -> bool:
-    """Tell whether *value* is a record of somebody saying something."""
+    """Tell whether *value* is a record with a speaker and words."""
     record = opened(value)
     return speaker_key(record) is not None and _words_key(record) is not None
 
@@ -103,7 +103,7 @@ def speaker_key(record: Record) -> str | None:
 
 
 def _words_key(record: Record) -> str | None:
-    """Return the key under which *record* keeps what was said."""
+    """Return the key of the words in *record*."""
     return next((key for key in _WORDS if key in record and as_words(record[key])), None)
 
 
@@ -114,7 +114,7 @@ def session_of(record: Record) -> str | None:
 
 
 def as_turn(value: object, *, origin: Origin, line: int, thread: str, turn: int) -> Memory | None:
-    """Return the memory of one turn: `Name: words`, its thread and its number; None when nothing is said."""
+    """Return the memory of one turn: `Name: words`, its thread and its number; None if it has no words."""
     record = opened(value)
     speaker, words = speaker_key(record), _words_key(record)
     if speaker is None or words is None:

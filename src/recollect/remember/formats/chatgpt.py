@@ -89,7 +89,7 @@ def _role(message: Record) -> str:
 
 
 def _words(message: Record, session: Session) -> str:
-    """Return what the message says to a reader; else count what it is."""
+    """Return the words of a message; count it if it is skipped."""
     content, role = message.get("content"), _role(message)
     if not isinstance(content, dict):
         return ""
@@ -118,7 +118,7 @@ def _parts(content: Record) -> list[object]:
 
 
 def _part(part: object, session: Session) -> str:
-    """Return the words of a part: text, or what was said aloud; pictures and files have none."""
+    """Return the words of a part: text or a transcript; pictures and files have none."""
     if isinstance(part, dict):
         words = text_of(part.get("text"))
         if not words:

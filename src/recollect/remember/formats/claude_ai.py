@@ -55,7 +55,7 @@ def _take(message: Record, speaker: str, session: Session, record: Record) -> No
             session.say(Said(speaker=speaker, words=words, at=at, id=place, about=filled(attachment=name)))
         else:
             session.skipped["attached file"] += 1
-    # What was attached stands before, so that the answer follows its question.
+    # Attachments come first, so that the answer follows its question.
     session.say(Said(speaker=speaker, words=_words(message, session), at=at, id=own or None))
 
 

@@ -15,7 +15,7 @@ from recollect.text.dates import as_moment
 
 AGENT: Final = "claude-code"
 _TITLES: Final = {"custom-title": ("customTitle", "title"), "ai-title": ("aiTitle", "title"), "summary": ("summary",)}
-"""What names a session, the surest first, and the keys its name may stand under."""
+"""Lines that name a session, the surest first, and the keys of the name."""
 _BLOCKS: Final = {
     "tool_use": "tool call",
     "server_tool_use": "tool call",
@@ -99,7 +99,7 @@ def _take(record: Record, number: int, session: Session) -> None:
 
 
 def _unqueued(record: Record) -> Record:
-    """Return *record*, as a turn of the user where it is what was typed while the agent was at work."""
+    """Return *record*; a prompt that was queued while the agent worked becomes a turn of the user."""
     queued = record.get("attachment")
     if not isinstance(queued, dict) or (queued.get("type"), queued.get("commandMode")) != ("queued_command", "prompt"):
         return record
@@ -110,7 +110,7 @@ def _unqueued(record: Record) -> Record:
 
 
 def _left_out(record: Record) -> str:
-    """Return what a line is that nobody said; blank for a turn."""
+    """Return why a line is skipped; blank for a turn."""
     kind = record.get("type")
     if kind not in ("user", "assistant"):
         return f"{kind} line" if isinstance(kind, str) and re.fullmatch(r"[a-z-]{1,30}", kind) else "unknown line"
@@ -124,7 +124,7 @@ def _left_out(record: Record) -> str:
 
 
 def _words(message: Record, session: Session) -> str:
-    """Return what was said in a message; what else is in it is counted."""
+    """Return the words of a message; count its other blocks."""
     texts = []
     for block in blocks_of(message.get("content")):
         kind = block.get("type")

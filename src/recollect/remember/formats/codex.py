@@ -11,6 +11,7 @@ from typing import Any, Final
 from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.remember.find_files import open_file, shown
+from recollect.remember.formats.archive import MAX_UNPACKED_BYTES
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.transcript import (
@@ -46,9 +47,7 @@ _WHOLE: Final = re.DOTALL | re.MULTILINE
 _REQUEST: Final = regex(r"\A\s*# Context from my IDE setup:.*?^## My request for Codex:[ \t]*\n", _WHOLE)
 _NAME: Final = regex(r"rollout-.+\.jsonl\.zst")
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
-_MOST: Final = 8 * 1024**3
-"""How many bytes a packed rollout may become."""
-_WINDOW: Final = 27
+_MAX_WINDOW_LOG: Final = 27
 """How much memory unpacking may take: a window of 2 to this power, 128 MB."""
 
 
@@ -148,7 +147,7 @@ def _words(item: Record, session: Session) -> str:
 
 @contextmanager
 def _lines(path: Path) -> Iterator[Lines]:
-    """Open a rollout, unpacking it where it is packed."""
+    """Open a rollout, and unpack it if it is packed."""
     with open_file(path) as file:
         if path.suffix.lower() != ".zst":
             yield file
@@ -161,20 +160,20 @@ def _lines(path: Path) -> Iterator[Lines]:
 
 
 def _unpacking(file: Any, path: Path) -> tuple[Lines, type[Exception]]:
-    """Return a stream of what *file* holds, and what it raises where that is broken."""
+    """Return a stream of the unpacked *file*, and the error it raises for damaged data."""
     try:  # from Python 3.14 on
         zstd = import_module("compression.zstd")
     except ImportError:
         pass
     else:
-        option = {zstd.DecompressionParameter.window_log_max: _WINDOW}
+        option = {zstd.DecompressionParameter.window_log_max: _MAX_WINDOW_LOG}
         return zstd.ZstdFile(file, options=option), zstd.ZstdError
     try:
         zstandard = import_module("zstandard")
     except ImportError as error:
         hint = 'run: pip install "recollect[zst]"'
         raise FileError(f"{shown(path)} needs the library zstandard, which is not installed", hint=hint) from error
-    packed = zstandard.ZstdDecompressor(max_window_size=2**_WINDOW)
+    packed = zstandard.ZstdDecompressor(max_window_size=2**_MAX_WINDOW_LOG)
     return io.BufferedReader(packed.stream_reader(file, read_across_frames=True)), zstandard.ZstdError
 
 
@@ -182,12 +181,14 @@ class _Bounded:
     """Lines of which there are not endlessly many."""
 
     def __init__(self, lines: Lines, name: str) -> None:
-        self._lines, self._name, self._left = lines, name, _MOST
+        self._lines, self._name, self._left = lines, name, MAX_UNPACKED_BYTES
 
     def readline(self, size: int, /) -> bytes:
         """Return the next line, or the next *size* bytes of it."""
         line = self._lines.readline(size)
         self._left -= len(line)
         if self._left < 0:
-            raise FileError(f"{self._name} becomes larger than {_MOST // 1024**3} GB", hint="unpack and split it")
+            raise FileError(
+                f"{self._name} becomes larger than {MAX_UNPACKED_BYTES // 1024**3} GB", hint="unpack and split it"
+            )
         return line

@@ -71,13 +71,13 @@ def _within(line: str | None) -> str:
 
 
 def _record(header: Sequence[str], row: Sequence[str]) -> Record:
-    """Return the cells of *row* that hold something, by name; cells beyond the header count on."""
+    """Return the cells of *row* that are not blank, by name; cells beyond the header are numbered."""
     names = (*header, *(f"column {number}" for number in range(len(header) + 1, len(row) + 1)))
     return {name: clean(cell) for name, cell in zip(names, row, strict=False) if cell and not cell.isspace()}
 
 
 def _content_names(record: Record) -> tuple[str, ...]:
-    """Return the names that a row's content may have: beside several columns of their own a note is a mere remark."""
+    """Return the possible names of a row's content: next to several unknown columns, `note` is only a remark."""
     own = [name for name in record if name.lower() not in _KNOWN]
     return tuple(name for name in CONTENT if name != _REMARK) if len(own) > 1 else CONTENT
 

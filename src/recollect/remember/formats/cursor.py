@@ -1,4 +1,4 @@
-"""Read transcripts of Cursor's agent: who spoke and what was said; they have no dates and no ids of their own.
+"""Read transcripts of Cursor's agent: speakers and words; they have no dates and no ids.
 
 Older ones are text: a line `user:` or `assistant:` before each turn, marks in brackets before thoughts and tools.
 """
@@ -26,7 +26,7 @@ _STAMP: Final = regex(r"<timestamp>(.*?)</timestamp>", re.DOTALL)
 
 
 def is_cursor(glimpse: Glimpse) -> bool:
-    """Tell whether a file is a transcript of Cursor: it lies in its folder, or its first turn is marked."""
+    """Tell whether a file is a transcript of Cursor: it is in Cursor's folder, or its first turn is marked."""
     if glimpse.suffix == ".txt":
         return _FOLDER in glimpse.path.parts and glimpse.text.startswith("user:\n")
     turns = [record for record in glimpse.records if _is_turn(record)]
@@ -74,7 +74,7 @@ def _unmarked(words: str, session: Session) -> str:
         session.skipped[_MARKED[mark[1]]] += 1
         if at <= mark.start():
             kept.append(words[at : mark.start()])
-        # A thought is one line; what belongs to a tool is not told apart from what follows it.
+        # A thought is one line; where the output of a tool ends is not marked.
         at = mark.end() if mark[1] == "Thinking" else len(words) + 1
     return "".join((*kept, words[at:]))
 

@@ -1,4 +1,4 @@
-"""Read a channel of Discord: as DiscordChatExporter writes it, or as it lies in the package that Discord sends."""
+"""Read a channel of Discord: as exported by DiscordChatExporter, or from the data package of Discord."""
 
 import csv
 import io
@@ -96,7 +96,7 @@ def _title(head: object) -> str:
 def _said(
     messages: Iterable[object], skipped: Counter[str], recent: dict[str, str], answers: dict[str, str]
 ) -> Iterator[Said]:
-    """Yield what people said; *answers* gets the words that each answer names as those it answers."""
+    """Yield the messages of people; *answers* gets the message that each reply refers to."""
     for each in messages:
         record = each if isinstance(each, dict) else {}
         reason = _reason_to_skip(record)
@@ -130,7 +130,7 @@ def _files(record: Record) -> Iterator[str]:
 
 
 def _answering(memory: Memory, answers: dict[str, str]) -> Memory:
-    """Return *memory* with what it answers before it, wherever in the channel that stands."""
+    """Return *memory* with the message it replies to as its context."""
     asked = answers.pop(memory.external_id or "", None)
     old = memory.context
     if asked is None or asked == old.before:

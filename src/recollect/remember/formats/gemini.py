@@ -1,4 +1,4 @@
-"""Read sessions of Gemini CLI: a log of messages that are written anew as they grow, patched and taken back."""
+"""Read sessions of Gemini CLI: a log of messages that are rewritten as they grow, patched and withdrawn."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,14 +47,14 @@ def _replay_whole(path: Path, session: Session, log: "_Log") -> None:
 
 
 class _Log:
-    """The messages of a session as they stand after each line."""
+    """The messages of a session after each line."""
 
     def __init__(self) -> None:
         self._meta: Record = {}
         self._messages: dict[str, tuple[int, Record]] = {}
 
     def take(self, record: Record, number: int, session: Session) -> None:
-        """Do what a line says: a message, a patch, a step back, or what is known of the session."""
+        """Apply a line: a message, a patch, a rewind, or session metadata."""
         back, patch = record.get("$rewindTo"), record.get("$set")
         if isinstance(back, str):
             self._rewind(back, session)
@@ -68,7 +68,7 @@ class _Log:
             session.skipped["unknown line"] += 1
 
     def _patch(self, patch: Record, number: int) -> None:
-        """Note what *patch* says; messages that it leaves out were compressed away, and said all the same."""
+        """Apply *patch*; messages missing from it were compressed away and stay."""
         messages = patch.get("messages")
         self._meta |= {key: value for key, value in patch.items() if key != "messages"}
         for each in messages if isinstance(messages, list) else ():
@@ -85,7 +85,7 @@ class _Log:
         session.skipped["withdrawn message"] += len(gone)
 
     def tell(self, session: Session) -> None:
-        """Give *session* what was said."""
+        """Add the messages to *session*."""
         session.id = text_of(self._meta.get("sessionId")) or session.id
         session.title = " ".join(text_of(self._meta.get("summary")).split())
         folders = self._meta.get("directories")

@@ -33,8 +33,8 @@ _COMMIT: Final = regex(r"commit (?P<hash>[0-9a-f]{7,64})(?: \((?P<refs>[^)]*)\))
 _HEADING: Final = regex(r"(?P<name>Author|AuthorDate|Date|Merge|Commit|CommitDate|Reflog\w*):\s*(?P<value>.*)")
 _STAT: Final = regex(r"(?P<stat> (?P<path>\S.*?)\s+\|\s+(?:\d+|Bin).*)| \d+ files? changed.*")
 _TRAILER: Final = regex(r"^(?:Signed-off-by|Change-Id|Co-authored-by|Reviewed-by|Reviewed-on): .*\n?", re.MULTILINE)
-_MOST_FILES: Final = 100
-_MOST_BYTES: Final = 1024 * 1024
+_MAX_FILES: Final = 100
+_MAX_COMMIT_BYTES: Final = 1024 * 1024
 _FORMAT: Final = "%x1e%H%x1f%P%x1f%an%x1f%aI%x1f%D%x1f%B%x1f"
 _COMMAND: Final = (
     *("--no-pager", "--no-optional-locks", "-c", "log.showSignature=false", "-c", "core.quotePath=false"),
@@ -47,7 +47,7 @@ _NO_TRANSPORT: Final = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", 
 
 
 class _Commit(Struct, frozen=True, kw_only=True):
-    """A commit as its log tells of it."""
+    """A commit in a log."""
 
     hash: str
     message: str
@@ -81,7 +81,7 @@ def _memory(commit: _Commit, origin: Origin, repository: str) -> Memory:
     message = _TRAILER.sub("", commit.message).strip() or commit.message.strip()
     subject, _, body = message.partition("\n")
     about: dict[str, object] = {"commit": commit.hash[:12], "author": commit.author, "repository": repository}
-    files = [*commit.files[:_MOST_FILES], *(["…"] if len(commit.files) > _MOST_FILES else [])]
+    files = [*commit.files[:_MAX_FILES], *(["…"] if len(commit.files) > _MAX_FILES else [])]
     return Memory(
         content=body.strip() or subject,
         title=subject,
@@ -132,7 +132,7 @@ def _running(path: Path, complaints: IO[bytes]) -> Iterator["subprocess.Popen[by
 
 
 def _git(repository: Path) -> str:
-    """Return the path of git; a program that lies in the *repository*, or in the current folder, is not git."""
+    """Return the path of git; a program in the *repository* or in the current folder is never run."""
     found = Path(shutil.which("git") or "")
     if not found.is_absolute() or found.parent in (repository.absolute(), Path.cwd()):
         raise FileNotFoundError("git")
@@ -140,13 +140,13 @@ def _git(repository: Path) -> str:
 
 
 def _commits(stream: IO[bytes]) -> Iterator[_Commit]:
-    """Yield the commits in what git prints, one after the other; what is too long of one is cut."""
-    held = b""
+    """Yield the commits in the output of git; very long ones are cut."""
+    pending = b""
     while piece := stream.read(256 * 1024):
-        *whole, held = (held + piece).split(b"\x1e")
+        *whole, pending = (pending + piece).split(b"\x1e")
         yield from filter(None, map(_of_record, whole))
-        held = held[:_MOST_BYTES]
-    if last := _of_record(held):
+        pending = pending[:_MAX_COMMIT_BYTES]
+    if last := _of_record(pending):
         yield last
 
 
@@ -172,19 +172,19 @@ def _of_record(raw: bytes) -> _Commit | None:
 
 def _of_file(path: Path) -> Iterator[_Commit]:
     """Yield the commits of a saved log."""
-    held: list[str] = []
+    pending: list[str] = []
     begin = 0
     for number, raw in numbered_lines(path):
         line = clean(raw.decode("utf-8-sig", "replace")).rstrip("\r\n")
         if _COMMIT.fullmatch(line):
             if begin:
-                yield _of_lines(held, begin)
-            held, begin = [], number
-        if begin and len(held) < 100_000:
-            held.append(line)
+                yield _of_lines(pending, begin)
+            pending, begin = [], number
+        if begin and len(pending) < 100_000:
+            pending.append(line)
     if not begin:
-        raise FileError(f"{shown(path)} is no log of git", hint="write one: git log --name-only > log.txt")
-    yield _of_lines(held, begin)
+        raise FileError(f"{shown(path)} is not a git log", hint="write one: git log --name-only > log.txt")
+    yield _of_lines(pending, begin)
 
 
 def _of_lines(lines: Iterable[str], begin: int) -> _Commit:

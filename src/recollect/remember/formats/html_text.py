@@ -40,7 +40,7 @@ _BLOCKS: Final = frozenset(
     }
 )
 _ANCHORS: Final = " \n\xa7\xb6\N{LINK SYMBOL}"
-"""The marks beside a heading by which it is linked to."""
+"""The link marks next to a heading."""
 _DATES: Final = ("article:modified_time", "article:published_time", "dcterms.modified", "dcterms.date", "date")
 
 
@@ -93,12 +93,12 @@ def page_of(raw: bytes, *, what: str) -> Page:
 
 
 def decoded(raw: bytes) -> str:
-    """Return a page as text: by its mark, by what it says of itself, as UTF-8, else as browsers do, as Windows-1252."""
+    """Return a page as text: by its byte order mark, its declared encoding, as UTF-8, or else as Windows-1252."""
     named = next((name for mark, name in _MARKS if raw.startswith(mark)), "")
     if not named:
         found = _DECLARED.match(raw[:_PROBE]) or _CHARSET.search(raw[:_PROBE])
         named = found[1].decode("ascii") if found else ""
-        # A page that could be read until here is not UTF-16, whatever it says.
+        # The declaration was readable as ASCII, so the page is not UTF-16.
         named = "utf-8" if named.lower().startswith("utf-16") else named
         # Browsers read Latin-1 as the larger set that most such pages are in.
         named = "cp1252" if named.lower() in {"iso-8859-1", "latin1", "latin-1", "ascii", "us-ascii"} else named
@@ -119,7 +119,7 @@ class _Target:
         self.meta: dict[str, str] = {}
         self.has_main = False
         self._words: list[str] = []
-        self._silent = 0  # how deep within what is not shown
+        self._silent = 0  # depth within hidden elements
         self._main = 0  # how deep within the main part
         self._heading = 0
         self._item = False
@@ -160,7 +160,7 @@ class _Target:
             self.flush()
             self._heading = _HEADINGS[tag]
         elif tag in _BLOCKS:
-            # A heading that holds a block is still one heading; what an item holds first is the item's.
+            # A heading that contains a block is still one heading; the first block of an item is the item.
             if not self._heading:
                 self.flush()
             self._item = self._item or tag == "li"

@@ -21,7 +21,7 @@ except ImportError:  # there the caller's timeout is the only limit
 
 def main() -> None:
     """Answer requests until standard input ends."""
-    out, sys.stdout = sys.stdout.buffer, sys.stderr  # what a library prints is no reply
+    out, sys.stdout = sys.stdout.buffer, sys.stderr  # libraries may print; only replies go to standard output
     _limit_memory()
     for line in sys.stdin.buffer:
         _limit_time()

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from recollect.lazy import regex
 from recollect.remember.find_files import MAX_DOCUMENT_BYTES
-from recollect.remember.formats.values import DEEPEST, plain
+from recollect.remember.formats.values import MAX_DEPTH, plain
 
 
 def _fraction(text: str) -> float | str:
@@ -160,5 +160,5 @@ def _message(error: Exception) -> str:
 
 def _plain(value: object, text: str) -> object:
     """Return *value* made plain if *text* has escapes or deep nesting; nothing else can need it."""
-    doubtful = "\\u" in text or text.count("[") + text.count("{") > DEEPEST
+    doubtful = "\\u" in text or text.count("[") + text.count("{") > MAX_DEPTH
     return plain(value) if doubtful else value

@@ -72,7 +72,7 @@ def _memories(record: Record, origin: Origin, line: int | None) -> list[Made]:
 
 
 def _entity(record: Record, origin: Origin, line: int | None) -> Iterator[Memory]:
-    """Yield what is known of an entity; one of which nothing is known is only named."""
+    """Yield the observations of an entity; if there are none, its name."""
     name, kind = as_line(record["name"]), as_line(record["entityType"])
     listed = record["observations"]
     observations = (

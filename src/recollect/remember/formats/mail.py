@@ -28,12 +28,12 @@ from recollect.remember.formats.record import Origin, Parsed
 from recollect.remember.formats.values import clean
 from recollect.text.dates import as_moment
 
-LARGEST_MAIL: Final = 25 * 1024 * 1024
+MAX_MAIL_BYTES: Final = 25 * 1024 * 1024
 """How many bytes of a mail are read; what follows are attachments."""
-_LARGEST_TEXT: Final = 1024 * 1024
-_LONGEST_HEADING: Final = 20_000
-_PORTION: Final = 50
-_QUOTE: Final = 2000
+_MAX_TEXT_BYTES: Final = 1024 * 1024
+_MAX_HEADER_CHARS: Final = 20_000
+_PORTION_MAILS: Final = 50
+_MAX_QUOTE_CHARS: Final = 2000
 """How many characters of what a mail quotes are its context."""
 _MAILBOX: Final = re.compile(rb"From [^\n]{5,200}\n(?:[!-9;-~]{1,76}: ?[^\n]*\n)", re.DOTALL)
 _PLAIN_HEADS: Final = ("From", "Subject", "Date", "Message-ID", "To")
@@ -70,7 +70,7 @@ def read_mail(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield the mails of a file; one that cannot be understood is a problem and stops no other."""
     single = path.suffix.lower() in {".eml", ".emlx"}
     mails = iter([(1, _single(path))]) if single else _mails(path)
-    for portion in portions(mails, _PORTION):
+    for portion in portions(mails, _PORTION_MAILS):
         found, problems, skipped = list[Memory](), list[str](), Counter[str]()
         for line, raw in portion:
             try:
@@ -83,14 +83,14 @@ def read_mail(path: Path, origin: Origin) -> Iterator[Parsed]:
             else:
                 skipped[made] += 1
         if single and problems:
-            raise FileError(f"{shown(path)} is no mail", hint="a mail begins with lines such as From: and Subject:")
+            raise FileError(f"{shown(path)} is not a mail", hint="a mail begins with lines such as From: and Subject:")
         yield Parsed(memories=tuple(found), problems=tuple(problems), skipped=skipped)
 
 
 def _single(path: Path) -> bytes:
     """Return the mail in a file; Apple puts its length on a line before it."""
     with open_file(path) as file:
-        raw = file.read(LARGEST_MAIL)
+        raw = file.read(MAX_MAIL_BYTES)
     if path.suffix.lower() != ".emlx":
         return raw
     length, _, rest = raw.partition(b"\n")
@@ -99,41 +99,41 @@ def _single(path: Path) -> bytes:
 
 def _mails(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield each mail of a mailbox and its line; one begins where a line `From ` follows a blank one."""
-    held = bytearray()
+    pending = bytearray()
     begin, blank = 0, True
     for number, line in numbered_lines(path):
         if blank and line.startswith(b"From "):
-            if held:
-                yield begin, bytes(held)
-            held.clear()
+            if pending:
+                yield begin, bytes(pending)
+            pending.clear()
             begin = number
-        elif begin and len(held) < LARGEST_MAIL:
-            held += line[1:] if line.startswith((b">From ", b">>From ")) else line
+        elif begin and len(pending) < MAX_MAIL_BYTES:
+            pending += line[1:] if line.startswith((b">From ", b">>From ")) else line
         blank = not line.strip()
-    if held:
-        yield begin, bytes(held)
+    if pending:
+        yield begin, bytes(pending)
 
 
 # --- a mail ---------------------------------------------------------------------------------
 
 
 class _NoMail(ValueError):
-    """Say that some bytes are no mail."""
+    """Some bytes are not a mail."""
 
 
 def _memory(raw: bytes, origin: Origin, line: int | None) -> Memory | str:
-    """Return the memory of a mail; what it is, for one that is left out."""
+    """Return the memory of a mail, or why it is skipped."""
     try:
         return _of(message_from_bytes(raw), origin, line)
     except _NoMail:
         raise
-    except Exception as error:  # the parser of the standard library raises what it likes on broken mails
+    except Exception as error:  # the parser of the standard library raises many kinds of errors on broken mails
         raise _NoMail(f"the mail cannot be understood ({type(error).__name__})") from error
 
 
 def _of(mail: Message, origin: Origin, line: int | None) -> Memory | str:
     if not any(name in mail for name in _PLAIN_HEADS):
-        raise _NoMail("no mail: it has no heading")
+        raise _NoMail("not a mail: it has no headers")
     labels = [each.strip() for each in _header(mail, "X-Gmail-Labels").split(",")]
     if any(each.lower() in _UNWANTED for each in labels):
         return "spam, trash or draft"
@@ -154,7 +154,7 @@ def _of(mail: Message, origin: Origin, line: int | None) -> Memory | str:
         line=line,
         thread=f"mail:{ids[0] if ids else own}",
         turn=len(ids) + 1,
-        context=Context(before=body.quoted[:_QUOTE].strip()),
+        context=Context(before=body.quoted[:_MAX_QUOTE_CHARS].strip()),
         observed_at=_date(mail) or origin.date,
         external_id=f"mail:{own}",
         metadata={**about, "attachments": list(body.files)} if body.files else about,
@@ -162,8 +162,8 @@ def _of(mail: Message, origin: Origin, line: int | None) -> Memory | str:
 
 
 def _header(mail: Message, name: str) -> str:
-    """Return a heading as one line of text, in whatever way it is encoded or broken."""
-    value = str(mail.get(name, ""))[:_LONGEST_HEADING]
+    """Return a header as one line of text, even if it is badly encoded."""
+    value = str(mail.get(name, ""))[:_MAX_HEADER_CHARS]
     try:
         text = str(make_header(decode_header(value)))
     except (ValueError, LookupError, TypeError, AttributeError):
@@ -212,7 +212,7 @@ def _date(mail: Message) -> datetime | None:
 
 
 class _Body(Struct, frozen=True, kw_only=True):
-    """What a mail says: its own words, what it quotes, the names of its attachments."""
+    """The contents of a mail: its own words, its quotations, the names of its attachments."""
 
     words: str
     quoted: str = ""
@@ -260,9 +260,9 @@ def _text(part: Message) -> str:
     if not isinstance(raw, bytes):
         return ""
     try:
-        text = raw[:_LARGEST_TEXT].decode(part.get_content_charset() or "utf-8", "replace")
+        text = raw[:_MAX_TEXT_BYTES].decode(part.get_content_charset() or "utf-8", "replace")
     except (LookupError, ValueError):
-        text = raw[:_LARGEST_TEXT].decode("utf-8", "replace")
+        text = raw[:_MAX_TEXT_BYTES].decode("utf-8", "replace")
     return clean(text)
 
 

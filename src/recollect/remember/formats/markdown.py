@@ -68,7 +68,7 @@ def read_markdown(text: str, origin: Origin) -> Parsed:
 
 
 def front_matter(text: str) -> tuple[Record, int, tuple[str, ...]]:
-    """Return the front matter, where the text behind it begins, and its problems; if it is broken, it is text."""
+    """Return the front matter, where the text after it begins, and its problems; if it is broken, it is text."""
     found = FRONT_MATTER.match(text)
     if found is None:
         return {}, 0, ()
@@ -109,9 +109,9 @@ def _sections(text: str, begin: int) -> Iterator[_Section]:
 
 
 def _title(above: Sequence[_Heading]) -> str:
-    """Return the words of the last heading, behind the version it is about where one above it names that.
+    """Return the words of the last heading, after the version that a heading above it names.
 
-    `Added` says nothing without the release whose notes it stands in.
+    `Added` means nothing without its release.
     """
     *higher, last = (each.words for each in above)
     versions = [words for words in higher if _VERSION.search(words)]
@@ -121,7 +121,7 @@ def _title(above: Sequence[_Heading]) -> str:
 
 
 def _headings(text: str, begin: int) -> Iterator[_Heading]:
-    """Yield the headings of *text* behind *begin*, marked by # or underlined, that stand outside code."""
+    """Yield the headings of *text* from *begin* on, marked by # or underlined, outside code."""
     spans = whole_blocks(text)
     start, blank, last = begin, True, ""
     for line in text[begin:].split("\n"):
@@ -135,7 +135,7 @@ def _headings(text: str, begin: int) -> Iterator[_Heading]:
         elif under:
             rank = 1 if "=" in under[1] else 2
             yield _Heading(rank=rank, words=_words(last), start=start - len(last) - 1, end=min(end, len(text)))
-        # Only a title that stands alone above the underline is a heading; below a paragraph it is a rule.
+        # Only a single line above the underline is a heading; below a paragraph it is a rule.
         last = line if blank and not marked and _is_title(line) else ""
         blank = not line.strip() or bool(marked or under)
         start = end
@@ -155,7 +155,7 @@ def _words(text: str) -> str:
 
 
 def _of_section(section: _Section, template: Memory, within: str) -> Iterator[Memory]:
-    """Yield the memories of *section*; the name of a note stands above its headings unless the first repeats it."""
+    """Yield the memories of *section*; the name of a note comes above its headings unless the first repeats it."""
     headed = _headed(section, template)
     path = headed.section
     if within and path and not path.casefold().startswith(within.casefold()):

@@ -24,7 +24,7 @@ from recollect.text.dates import as_moment
 
 Words = Callable[[Record], str]
 Beside = Mapping[object, Exported]
-"""What other tables hold of the rows of a table, by id."""
+"""The contents of other tables for the rows of a table, by id."""
 
 
 class StoreTable(Struct, frozen=True):
@@ -59,22 +59,22 @@ def _column(name: str) -> Words:
 
 
 def _observed(row: Record) -> str:
-    """Return what an observation tells, and below it the facts that the telling leaves out."""
-    told = text_at(row, "narrative") or text_at(row, "text") or text_at(row, "subtitle")
-    facts = [f"- {each}" for each in _listed(row.get("facts")) if each not in told]
-    return "\n".join(filter(None, (told, *facts))) or text_at(row, "title")
+    """Return the narrative of an observation, and the facts that it does not mention."""
+    words = text_at(row, "narrative") or text_at(row, "text") or text_at(row, "subtitle")
+    facts = [f"- {each}" for each in _listed(row.get("facts")) if each not in words]
+    return "\n".join(filter(None, (words, *facts))) or text_at(row, "title")
 
 
 _SUMMARY: Final = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 
 
 def _summed(row: Record) -> str:
-    told = {name: text_at(row, name) for name in _SUMMARY}
-    return "\n".join(f"{name.replace('_', ' ').capitalize()}: {words}" for name, words in told.items() if words)
+    parts = {name: text_at(row, name) for name in _SUMMARY}
+    return "\n".join(f"{name.replace('_', ' ').capitalize()}: {words}" for name, words in parts.items() if words)
 
 
 def _listed(value: object) -> list[str]:
-    """Return the texts of a JSON array in a column; a text that is none is the only one."""
+    """Return the texts of a JSON array in a column; any other text is the only one."""
     text = value if isinstance(value, str) else ""
     try:
         found = decode(text) if text[:1] == "[" else [text]
@@ -187,12 +187,12 @@ def _rows(db: Database, columns: Columns, origin: Origin, store: StoreFormat) ->
     projects = _projects(db, columns)
     tables = [each for each in store.tables if each.needs <= columns.get(each.name, frozenset())]
     for table in tables:
-        beside = _cortex(db, columns) if table.key == "cortex" else {}
+        about = _cortex(db, columns) if table.key == "cortex" else {}
         for row in db.rows(table.name, where=table.where):
             if row.get("legacy_observation_id") is not None and "observations" in columns:
                 yield "repeat of an observation"
                 continue
-            made = _made(row, table, origin, projects, beside.get(row.get("id")))
+            made = _made(row, table, origin, projects, about.get(row.get("id")))
             if made is not None:
                 yield made
 
@@ -209,7 +209,7 @@ def _projects(db: Database, columns: Columns) -> dict[str, object]:
 
 
 def _made(
-    row: Record, table: StoreTable, origin: Origin, projects: Mapping[str, object], beside: Exported | None
+    row: Record, table: StoreTable, origin: Origin, projects: Mapping[str, object], about: Exported | None
 ) -> Made | None:
     """Return the memory of a row; None for one that is not finished."""
     if row.get("deleted_at") is not None or row.get("is_deleted") == 1 or text_at(row, "event").upper() == "DELETE":
@@ -233,7 +233,7 @@ def _made(
         **_dates(row, origin),
         metadata=_about(row, table, content),
     )
-    return memory, beside or _judged(row)
+    return memory, about or _judged(row)
 
 
 def _tags(row: Record) -> tuple[str, ...]:
@@ -298,7 +298,7 @@ def _cortex(db: Database, columns: Columns) -> Beside:
 def _fact(row: Record) -> Fact | None:
     if not (text_at(row, "predicate") and text_at(row, "object")):
         return None
-    held = row.get("superseded_by") is None and text_at(row, "state") not in {"superseded", "retired"}
+    is_active = row.get("superseded_by") is None and text_at(row, "state") not in {"superseded", "retired"}
     rate, sure = row.get("decay_rate"), as_confidence(row.get("confidence"))
     return Fact(
         subject=text_at(row, "subject"),
@@ -309,7 +309,7 @@ def _fact(row: Record) -> Fact | None:
         decay_rate=float(rate) if isinstance(rate, int | float) else 0.01,
         quote=text_at(row, "source_quote"),
         last_reinforced=as_moment(row.get("last_reinforced")) or as_moment(row.get("created_at")) or NEVER,
-        state="active" if held else "superseded",
+        state="active" if is_active else "superseded",
     )
 
 

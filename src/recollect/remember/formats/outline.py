@@ -1,4 +1,4 @@
-"""Make memories of a document that is headings and blocks of text, wherever they came from."""
+"""Make memories of a document that consists of headings and blocks of text."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,8 +14,8 @@ from recollect.remember.formats.plain import is_rule
 from recollect.remember.formats.values import clean
 
 _DIGIT: Final = regex(r"\d")
-_FEWEST_ROWS: Final = 2
-"""So many rows or fewer tell nothing about what stands in a column."""
+_TOO_FEW_ROWS: Final = 2
+"""With this many rows or fewer, a column of numbers proves nothing."""
 
 
 class Block(Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class _Section(Struct, kw_only=True):
     length: int = 0
 
     def add(self, block: Block) -> None:
-        """Put *block* behind what is there."""
+        """Append *block*."""
         gap = "" if not self.parts else "\n" if block.tight else "\n\n"
         self.starts.append(self.length + len(gap))
         self.lines.append(block.line)
@@ -48,7 +48,7 @@ class _Section(Struct, kw_only=True):
         self.length += len(gap) + len(block.words)
 
     def line_at(self, position: int, text: str) -> int | None:
-        """Return the line of the file that *position* of the section's *text* stands on."""
+        """Return the line of the file at *position* of the section's *text*."""
         at = bisect_right(self.starts, position) - 1
         line = self.lines[at]
         return None if line is None else line + text.count("\n", self.starts[at], position)
@@ -75,7 +75,7 @@ def outlined(blocks: Iterable[Block], template: Memory, *, within: str = "") -> 
 def _of_section(section: _Section, template: Memory, within: str) -> Iterator[Memory]:
     text = "".join(section.parts)
     words = [each.words for each in section.headings if each.words]
-    # The title of a page often is its heading with the site's name behind it; once is enough.
+    # The title of a page is often its heading plus the name of the site; once is enough.
     again = bool(words) and within.casefold().startswith(words[0].casefold())
     path = " > ".join([within, *words] if within and not again else words)
     title = section.headings[-1].words if section.headings else ""
@@ -123,7 +123,7 @@ def rows_as_text(rows: Sequence[Sequence[str]], *, headed: bool) -> str:
 
 def _looks_headed(rows: Sequence[Sequence[str]]) -> bool:
     """Tell whether the first row names the columns, though nothing marks it: words above a column of numbers alone."""
-    if len(rows) <= _FEWEST_ROWS or not all(rows[0]) or any(map(_DIGIT.search, rows[0])):
+    if len(rows) <= _TOO_FEW_ROWS or not all(rows[0]) or any(map(_DIGIT.search, rows[0])):
         return False
     columns = ([row[at] for row in rows[1:] if at < len(row)] for at in range(1, len(rows[0])))
     return any(len(column) == len(rows) - 1 and all(map(_DIGIT.search, column)) for column in columns)

@@ -24,12 +24,12 @@ from recollect.remember.formats.record import Origin, Parsed
 from recollect.remember.formats.values import clean
 from recollect.text.dates import as_moment
 
-MOST_PAGES: Final = 20_000
-MOST_TEXT: Final = 64 * 1024 * 1024
+MAX_PDF_PAGES: Final = 20_000
+MAX_PDF_CHARS: Final = 64 * 1024 * 1024
 """How many characters one document may give."""
 MAX_PDF_CPU_SECONDS: Final = 120.0
 """The processor time for one document; what was read until then is kept. Waiting for the caller takes none."""
-_LARGEST_PAGE: Final = 2_000_000
+_MAX_PAGE_CHARS: Final = 2_000_000
 _NO_TITLES: Final = frozenset({"", "untitled", "(untitled)", "untitled document", "unnamed"})
 """What programs write where a document has no title: then its file name is one."""
 _NO_PASSWORD: Final = "password"  # noqa: S105 - what PDFium says of a document that needs one
@@ -38,13 +38,13 @@ _DATE: Final = regex(r"D:(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d))?")
 _HYPHEN: Final = regex(r"(?<=\w)[\ufffe\x02]\n?|(?<=[a-z\xdf-\xff])-\n(?=[a-z\xdf-\xff])")
 _WRAPPED: Final = regex(r"(?<=[^\s.!?:;])[ \t]*\n(?=[a-z\xdf-\xff(])")
 _LEADER: Final = regex(r"[ \t]{0,3}(?:\.[ \t]?){5,}")
-_FEWEST_PAGES: Final = 4
-_SAMPLE: Final = 12
+_MIN_PAGES: Final = 4
+_SAMPLED_PAGES: Final = 12
 _CONTROL: Final = regex(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def read_pdf(path: Path, origin: Origin) -> Iterator[Parsed]:
-    """Yield the memories of each page: its title is the bookmark it stands under, its section ends with `p. 3`."""
+    """Yield the memories of each page: its title is its bookmark, its section ends with `p. 3`."""
     pdfium = need("pypdfium2", extra="documents", what="reading PDF")
     raw = read_bytes(path, largest=MAX_DOCUMENT_FILE_BYTES)
     # The library warns of odd documents; without a handler Python would print it amid our own output.
@@ -66,9 +66,9 @@ def _pages(document: Any, path: Path, origin: Origin, pdfium: Any) -> Iterator[P
     template = Memory(content="", source=origin.source, observed_at=origin.date or _date(about))
     author = {"author": about["Author"]} if about.get("Author") else {}
     running = _running(document, count, pdfium)
-    empty, left, end = 0, MOST_TEXT, time.process_time() + MAX_PDF_CPU_SECONDS
+    empty, left, end = 0, MAX_PDF_CHARS, time.process_time() + MAX_PDF_CPU_SECONDS
     for number in range(1, count + 1):
-        if number > MOST_PAGES or left < 0 or time.process_time() > end:
+        if number > MAX_PDF_PAGES or left < 0 or time.process_time() > end:
             yield Parsed(problems=(f"{count - number + 1} of {count} pages were not read: the document is too large",))
             break
         title = bookmarks.get(number, title)
@@ -95,11 +95,11 @@ def _place(title: str, number: int) -> str:
 
 
 def _text(document: Any, number: int, pdfium: Any) -> tuple[str, tuple[str, ...]]:
-    """Return the lines of a page, and what is wrong with it where it cannot be read."""
+    """Return the lines of a page, and its problems if it cannot be read."""
     try:
         with closing(document[number - 1]) as page, closing(page.get_textpage()) as text:
-            if text.count_chars() > _LARGEST_PAGE:
-                return "", (f"page {number}: more than {_LARGEST_PAGE:,} characters",)
+            if text.count_chars() > _MAX_PAGE_CHARS:
+                return "", (f"page {number}: more than {_MAX_PAGE_CHARS:,} characters",)
             lines = text.get_text_bounded().replace("\r\n", "\n").replace("\r", "\n").split("\n")
             return "\n".join(line.strip() for line in lines).strip("\n"), ()
     except (pdfium.PdfiumError, UnicodeError) as error:
@@ -107,13 +107,13 @@ def _text(document: Any, number: int, pdfium: Any) -> tuple[str, tuple[str, ...]
 
 
 def _running(document: Any, count: int, pdfium: Any) -> frozenset[str]:
-    """Return the lines that stand at the head or the foot of most pages, whatever their numbers."""
-    if count < _FEWEST_PAGES:
+    """Return the lines at the top or bottom of most pages, ignoring numbers."""
+    if count < _MIN_PAGES:
         return frozenset()
-    some = range(1, count + 1, max(1, count // _SAMPLE))
+    some = range(1, count + 1, max(1, count // _SAMPLED_PAGES))
     pages = [_text(document, number, pdfium)[0].split("\n") for number in some]
-    held = Counter(line for page in pages for line in {_numberless(page[0]), _numberless(page[-1])})
-    return frozenset(line for line, times in held.items() if times >= _FEWEST_PAGES and 2 * times > len(pages))
+    counts = Counter(line for page in pages for line in {_numberless(page[0]), _numberless(page[-1])})
+    return frozenset(line for line, times in counts.items() if times >= _MIN_PAGES and 2 * times > len(pages))
 
 
 def _without(lines: Sequence[str], running: frozenset[str]) -> Sequence[str]:
@@ -163,7 +163,7 @@ def _bookmarks(document: Any, pdfium: Any) -> dict[int, str]:
             title = " ".join(clean(_CONTROL.sub(" ", each.get_title())).split())
             if at is not None and title:
                 found.setdefault(at + 1, title)
-            if len(found) > MOST_PAGES:
+            if len(found) > MAX_PDF_PAGES:
                 break
     except (pdfium.PdfiumError, UnicodeError, ValueError):
         return found

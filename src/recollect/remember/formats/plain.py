@@ -15,9 +15,9 @@ from recollect.remember.formats.record import Origin, Parsed
 from recollect.text.code import is_inside, whole_blocks
 from recollect.text.dates import as_moment
 
-WINDOW: Final = 1_000_000
+WINDOW_CHARS: Final = 1_000_000
 """How many characters of a long text are looked at together."""
-UNSURE: Final = 4
+UNSURE_PIECES: Final = 4
 """So many pieces at the end of a text may be cut otherwise when more follows."""
 _BLANK_LINES: Final = regex(r"\n[ \t\f\v]*\n\s*")
 _RULE: Final = regex(r"[-=*_~#+.\s]*")
@@ -32,9 +32,10 @@ def read_plain(text: str, origin: Origin) -> Parsed:
 
 
 def plain_parts(path: Path, origin: Origin) -> Iterator[Parsed]:
-    """Yield what `read_plain` returns, for a file of any size, in parts; the first tells whether it is a conversation.
+    """Yield what `read_plain` returns, for a file of any size, in parts.
 
-    Where a part ends depends on what stands before it alone, so that a file that grows keeps its memories.
+    The first window decides whether the file is a conversation. Where a part ends depends only on the text before it,
+    so that a file that grows keeps its memories.
     """
     with open_text(path) as file:
         text, more = _window(file), _window(file)
@@ -51,7 +52,7 @@ def plain_parts(path: Path, origin: Origin) -> Iterator[Parsed]:
 
 
 def _window(file: TextIO) -> str:
-    return file.read(WINDOW).replace("\0", "\ufffd")
+    return file.read(WINDOW_CHARS).replace("\0", "\ufffd")
 
 
 class _Paragraphs:
@@ -61,11 +62,11 @@ class _Paragraphs:
         self._template, self._line = template, 1
 
     def part(self, text: str, more: str) -> tuple[tuple[Memory, ...], str]:
-        """Return the memories of *text* but the last, and what is left of it, with *more* behind it."""
+        """Return the memories of *text* but the last, and the rest of it followed by *more*."""
         pieces = list(paragraphs(text))
-        if len(pieces) <= UNSURE and len(text) < MAX_DOCUMENT_BYTES:
+        if len(pieces) <= UNSURE_PIECES and len(text) < MAX_DOCUMENT_BYTES:
             return (), text + more
-        sure, line = pieces[:-UNSURE] or pieces, self._line
+        sure, line = pieces[:-UNSURE_PIECES] or pieces, self._line
         cut = pieces[len(sure)].start if len(sure) < len(pieces) else len(text)
         self._line += text.count("\n", 0, cut)
         memories = tuple(of_chunks(tuple(sure), self._template, line=line))
@@ -84,7 +85,7 @@ class _Turns:
         self._threads = Threads()
 
     def part(self, text: str, more: str) -> tuple[tuple[Memory, ...], str]:
-        """Return the turns of *text* but the last, and what is left of it, with *more* behind it."""
+        """Return the turns of *text* but the last, and the rest of it followed by *more*."""
         found, _ = dialogue(text.split("\n")[:-1])
         if len(found) <= 1 and len(text) < MAX_DOCUMENT_BYTES:
             return (), text + more
@@ -97,11 +98,11 @@ class _Turns:
         return (*self._ready(text), *self._threads.end())
 
     def _ready(self, text: str) -> tuple[Memory, ...]:
-        told = list(turns(text, self._template, thread=self._template.source or "", line=self._line, after=self._turn))
+        found = list(turns(text, self._template, thread=self._template.source or "", line=self._line, after=self._turn))
         self._line += text.count("\n")
-        self._turn = max((memory.turn or 0 for memory in told), default=self._turn)
-        spoken = [memory for memory in told if memory.thread is not None]
-        return (*(memory for memory in told if memory.thread is None), *self._threads.add(spoken))
+        self._turn = max((memory.turn or 0 for memory in found), default=self._turn)
+        spoken = [memory for memory in found if memory.thread is not None]
+        return (*(memory for memory in found if memory.thread is None), *self._threads.add(spoken))
 
 
 def _line_start(text: str, line: int) -> int:
@@ -149,7 +150,7 @@ def turns(text: str, template: Memory, *, thread: str, line: int = 1, after: int
 
 
 def _of_turn(turn: Turn, template: Memory) -> Memory:
-    """Return the memory of one turn; a stamp that is no date stays in its metadata."""
+    """Return the memory of one turn; a stamp that is not a date stays in its metadata."""
     moment = as_moment(turn.stamp)
     content = f"{turn.name}: {turn.words}"
     if moment is not None or not turn.stamp:

@@ -29,7 +29,7 @@ class Origin(Struct, frozen=True, kw_only=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One value of a structured file, the line where it begins, and its key if it stood under one."""
+    """One value of a structured file, the line where it begins, and its key if it has one."""
 
     value: object
     line: int
@@ -55,7 +55,7 @@ class Parsed(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
     exported: Mapping[int, Exported] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
-    """How much was left out on purpose, by what it was: tool results, system lines, lines of an unknown kind."""
+    """How many records were skipped on purpose, by reason: tool results, system lines, unknown lines."""
 
 
 Reader = Callable[[str, Origin], Parsed]
@@ -151,7 +151,7 @@ def fields_of(record: Record, names: Names = _ALL_NAMES) -> tuple[dict[str, Any]
 def as_memory(
     record: Record, *, origin: Origin, line: int, title: str = "", names: tuple[str, ...] = CONTENT
 ) -> Memory | None:
-    """Return the memory that *record* tells of; None when it says nothing.
+    """Return the memory of *record*; None if it is empty.
 
     Without one of *names*, those of its content, its keys become `key: value` lines. What fills no field goes to the
     metadata.

@@ -1,4 +1,4 @@
-"""Read reStructuredText: sections by their underlines, code whole, directives by what they hold.
+"""Read reStructuredText: sections by their underlines, code whole, directives by their contents.
 
 Nothing that a text asks for is done: no file is included, nothing raw is passed on, no role is carried out.
 """
@@ -43,7 +43,7 @@ _DROPPED: Final = frozenset(
     }
 )
 _PLAIN: Final = frozenset({"container", "compound", "topic", "only", "table", "list-table", "csv-table", "tab-set"})
-_DEEPEST: Final = 12
+_MAX_DEPTH: Final = 12
 
 
 class _Line(Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ def read_rst(text: str, origin: Origin) -> Parsed:
 
 
 def _blocks(lines: Sequence[_Line], styles: list[str], depth: int = 0) -> Iterator[Block]:
-    """Yield the headings and texts of *lines*; *styles* are the underlines met so far, the highest rank first."""
+    """Yield the headings and texts of *lines*; *styles* are the underlines seen so far, the highest rank first."""
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -188,7 +188,7 @@ def _target(words: str) -> str:
 
 
 def _explicit(words: str, line: _Line, inside: Sequence[_Line], styles: list[str], depth: int) -> Iterator[Block]:
-    """Yield what a directive or a footnote holds; a comment and a target hold nothing."""
+    """Yield the contents of a directive or a footnote; comments and targets have none."""
     found = _DIRECTIVE.fullmatch(words)
     if found is None:
         if _FOOTNOTE.match(words):
@@ -207,7 +207,7 @@ def _explicit(words: str, line: _Line, inside: Sequence[_Line], styles: list[str
         shown = ""
     if shown:
         yield Block(words=_inline(shown), line=line.number)
-    if depth < _DEEPEST:
+    if depth < _MAX_DEPTH:
         tight = bool(shown)
         for block in _blocks(content, styles, depth + 1):
             yield replace(block, tight=block.tight or tight)

@@ -1,4 +1,4 @@
-"""Read a Slack export: a file for each day and channel, in a folder or a zip, with the names of users beside.
+"""Read a Slack export: a file for each day and channel, in a folder or a zip, with lists of users and channels.
 
 A thread is a conversation of its own that begins with the message it hangs on, even if that stands in the file of
 another day.
@@ -54,7 +54,7 @@ def is_slack(glimpse: Glimpse) -> bool:
 
 
 def _is_root(folder: Path) -> bool:
-    """Tell whether *folder* holds the lists of names of an export, and a channel."""
+    """Tell whether *folder* has the lists of names of an export, and a channel."""
     try:
         if not all((folder / name).is_file() for name in ("users.json", "channels.json")):
             return False
@@ -105,7 +105,7 @@ class _Export(Struct, kw_only=True):
     _channels: Mapping[str, tuple[str, str]] | None = None
 
     def day(self, name: str) -> Mapping[str, Record]:
-        """Return the messages of a day by their time; none where there is no such file. The last few days are kept."""
+        """Return the messages of a day by their time; none if there is no such file. The last few days are kept."""
         if name not in self._days:
             while len(self._days) >= 8:
                 self._days.pop(next(iter(self._days)))
@@ -113,7 +113,7 @@ class _Export(Struct, kw_only=True):
         return self._days[name]
 
     def user(self, key: str) -> str:
-        """Return the name of a user; the id of one whom nobody lists."""
+        """Return the name of a user; the id if it is not listed."""
         if self._users is None:
             listed = [*self._list("org_users.json"), *self._list("users.json")]
             self._users = {text_at(each, "id"): _person(each) for each in listed}
@@ -185,7 +185,7 @@ def _read_day(name: str, export: _Export, origin: Origin, *, required: bool = Fa
 
 
 def _reason_to_skip(record: object) -> str | None:
-    """Return why a record is no message of a person; None where it is one."""
+    """Return why a record is skipped; None for the message of a person."""
     if not isinstance(record, dict) or record.get("type") != "message" or not text_at(record, "ts"):
         return "unknown record"
     subtype = text_at(record, "subtype")

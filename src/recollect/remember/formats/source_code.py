@@ -1,4 +1,4 @@
-"""Read source code: what its authors wrote about it, with the name, the signature and the line of what it is about.
+"""Read source code: its doc comments, with the name, signature and line of each definition.
 
 A file gives one memory with its own doc comment and the names it defines, and one for each documented definition.
 Bodies are left out: who looks for them has the file. Python is parsed; in other languages a doc comment is the comment
@@ -99,7 +99,7 @@ _SCOPED: Final = regex(
 
 
 class _Definition(Struct, frozen=True, kw_only=True):
-    """Something a file defines: its name, how it is called, its line, and what is said of it."""
+    """A definition in a file: its name, its signature, its line, and its doc comment."""
 
     name: str
     signature: str
@@ -108,7 +108,7 @@ class _Definition(Struct, frozen=True, kw_only=True):
 
 
 def read_code(text: str, origin: Origin) -> Parsed:
-    """Return what the file says of itself and the names it defines, and what it says of each of them."""
+    """Return the doc comment of the file with the names it defines, and the doc comment of each definition."""
     if any(len(line) > _MAX_LINE_CHARS for line in text.split("\n")):
         return Parsed(skipped={"file written by a program": 1})
     path = PurePosixPath(origin.source)
@@ -144,7 +144,7 @@ def _of_definition(each: _Definition, template: Memory) -> Iterator[Memory]:
 
 
 def _python(text: str) -> tuple[str, list[_Definition]] | None:
-    """Return the docstring and the definitions of a module; None for what is not the Python of today."""
+    """Return the docstring and the definitions of a module; None if it is not current Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -199,7 +199,7 @@ def _commented(lines: Sequence[str], comments: _Comments) -> tuple[str, list[_De
             continue
         at += 1
         if not words:
-            # A comment is about what stands directly below it.
+            # A comment belongs to the line directly below it.
             doc = ""
         elif not _ATTRIBUTE.match(words):
             seen = True
@@ -215,12 +215,12 @@ def _commented(lines: Sequence[str], comments: _Comments) -> tuple[str, list[_De
 
 
 def _is_above_code(lines: Sequence[str], at: int) -> bool:
-    """Tell whether code stands directly at *at*, so that the comment above is about it and not about the file."""
+    """Tell whether a definition is directly at *at*, so that the comment above belongs to it and not to the file."""
     return at < len(lines) and bool(lines[at].strip()) and _definition(lines, at, "x", (-1, "")) is not None
 
 
 def _definition(lines: Sequence[str], at: int, doc: str, scope: tuple[int, str]) -> _Definition | None:
-    """Return what the line at *at* defines; without a keyword only what a comment stands above is a definition."""
+    """Return what the line at *at* defines; without a keyword it is a definition only below a comment."""
     words = " ".join(lines[at].split())
     if words.split(None, 1)[0].strip("({") in _NO_NAMES:
         return None
@@ -255,7 +255,7 @@ def _signature_at(lines: Sequence[str], at: int) -> str:
 
 
 def _comment(lines: Sequence[str], at: int, comments: _Comments) -> tuple[int, str]:
-    """Return where the comment ends that begins at *at*, and its words; *at* itself where there is none."""
+    """Return where the comment ends that begins at *at*, and its words; *at* itself if there is none."""
     words = lines[at].strip()
     for opening, closing in comments.block:
         if words.startswith(opening):
@@ -276,7 +276,7 @@ def _block(lines: Sequence[str], at: int, opening: str, closing: str) -> tuple[i
         inside, found, _ = said[-1].partition(closing)
         if found or end >= len(lines):
             said[-1] = inside
-            # What stands behind the end of a comment in the middle of a line is code, and no comment of a definition.
+            # The rest of the line after a comment is code.
             return end, _tidy(said)
         said.append(lines[end].strip())
     return at, ""

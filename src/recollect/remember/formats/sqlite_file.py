@@ -1,4 +1,4 @@
-"""Look into the SQLite database of another program without changing anything of it, not even a file beside it.
+"""Read the SQLite database of another program without changing it or any file next to it.
 
 To recognise one, its tables are looked at in place. To read one that is being written, which has a log or a journal
 beside it, a copy is made. Any other is opened as a file that never changes: no lock and no index of the log is written.
@@ -22,12 +22,12 @@ from recollect.remember.formats.values import clean
 MAGIC: Final = b"SQLite format 3\0"
 Columns = Mapping[str, frozenset[str]]
 """The columns of each table."""
-_BESIDE: Final = ("-wal", "-journal")
-_TRIES: Final = 3
+_SIDE_FILES: Final = ("-wal", "-journal")
+_COPY_ATTEMPTS: Final = 3
 
 
 def columns_of(glimpse: Glimpse) -> Columns:
-    """Return the tables and columns of a file; none where it is no SQLite database that can be read."""
+    """Return the tables and columns of a file; none if it is not a readable SQLite database."""
     if not glimpse.head.startswith(MAGIC):
         return {}
     try:
@@ -66,7 +66,7 @@ class Database:
         }
 
     def rows(self, table: str, where: str = "true") -> Iterator[Record]:
-        """Yield the rows of *table* in the order they were written, without what is empty."""
+        """Yield the rows of *table* in the order they were written, without empty columns."""
         cursor = self._ask(f"select * from {_quoted(table)} where {where} order by rowid")
         for row in cursor:
             names = [each[0] for each in cursor.get_description()]
@@ -83,7 +83,7 @@ class Database:
 @contextmanager
 def database(path: Path) -> Iterator[Database]:
     """Open the database at *path* for reading only; what cannot be read of it raises FileError."""
-    if not any(_size(path, end) for end in _BESIDE):
+    if not any(_size(path, end) for end in _SIDE_FILES):
         with _opened(path, "mode=ro&immutable=1") as db:
             yield db
         return
@@ -113,10 +113,10 @@ def _opened(path: Path, mode: str, *, copied: Path | None = None) -> Iterator[Da
 
 
 def _copied(path: Path, folder: Path) -> Path:
-    """Return a copy of the database with what stands beside it; tried again where it was written meanwhile."""
-    for _ in range(_TRIES):
+    """Copy the database with its log or journal; try again if it was written meanwhile."""
+    for _ in range(_COPY_ATTEMPTS):
         before = _state(path)
-        for end in ("", *_BESIDE):
+        for end in ("", *_SIDE_FILES):
             beside = path.with_name(path.name + end)
             if beside.is_file():
                 shutil.copyfile(beside, folder / f"copy{end}")
@@ -128,7 +128,7 @@ def _copied(path: Path, folder: Path) -> Path:
 def _state(path: Path) -> tuple[object, ...]:
     """Return what changes when the database does."""
     try:
-        found = [path.with_name(path.name + end) for end in ("", *_BESIDE)]
+        found = [path.with_name(path.name + end) for end in ("", *_SIDE_FILES)]
         return tuple((each.stat().st_mtime_ns, each.stat().st_size) if each.is_file() else None for each in found)
     except (OSError, ValueError):
         return ()

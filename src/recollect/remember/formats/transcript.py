@@ -1,4 +1,4 @@
-"""Read what agents record of their sessions: lines of JSON, of which only what people and agents said is kept."""
+"""Read the sessions that agents record: lines of JSON, of which the turns of people and agents are kept."""
 
 import re
 from collections import Counter
@@ -19,10 +19,10 @@ from recollect.text.firewall import strip_rendered
 MAX_RECORD_BYTES: Final = 64 * 1024 * 1024
 """The size of a line, or of one conversation of an export; pictures and tool results are part of them."""
 _RENDERED: Final = ("recollect:memories", "(confidence:", "<memory id=")
-"""One of these stands in all that recollect renders; to look for more takes long."""
-_LONG_TURN: Final = 4000
-_PIECE: Final = 2000
-_PART: Final = 400
+"""Everything that recollect renders contains one of these; looking for more takes long."""
+_MAX_TURN_CHARS: Final = 4000
+_PIECE_CHARS: Final = 2000
+_PART_MEMORIES: Final = 400
 
 
 class Lines(Protocol):
@@ -55,16 +55,16 @@ class Session(Struct, kw_only=True):
         """Yield the memories of the session, some hundred at a time, and with the first what was left out."""
         thread = f"{agent}:{self.id}" if self.id else origin.source
         memories = conversation(self.said, origin, thread=thread, title=self.title, tags=(agent,))
-        yield Parsed(memories=memories[:_PART], problems=tuple(self.problems), skipped=self.skipped)
-        for start in range(_PART, len(memories), _PART):
-            yield Parsed(memories=memories[start : start + _PART])
+        yield Parsed(memories=memories[:_PART_MEMORIES], problems=tuple(self.problems), skipped=self.skipped)
+        for start in range(_PART_MEMORIES, len(memories), _PART_MEMORIES):
+            yield Parsed(memories=memories[start : start + _PART_MEMORIES])
 
 
 def in_pieces(each: Said) -> tuple[Said, ...]:
     """Return a turn as it is, or a very long one cut at good places; the pieces have ids of their own."""
-    if len(each.words) <= _LONG_TURN:
+    if len(each.words) <= _MAX_TURN_CHARS:
         return (each,)
-    pieces = (piece.text for piece in chunk(each.words, max_chars=_PIECE))
+    pieces = (piece.text for piece in chunk(each.words, max_chars=_PIECE_CHARS))
     return tuple(
         replace(each, words=words, id=each.id and (each.id if number == 1 else f"{each.id}#{number}"))
         for number, words in enumerate(pieces, start=1)
@@ -72,7 +72,7 @@ def in_pieces(each: Said) -> tuple[Said, ...]:
 
 
 def filled(**about: object) -> dict[str, object]:
-    """Return what is known *about* a turn: the texts that are not blank."""
+    """Return the fields that are texts and not blank."""
     return {name: value for name, value in about.items() if isinstance(value, str) and value.strip()}
 
 
@@ -80,7 +80,7 @@ def filled(**about: object) -> dict[str, object]:
 
 
 def records_of(lines: Lines, session: Session) -> Iterator[tuple[int, Record]]:
-    """Yield the number and the record of each line; what is no record is counted or told in *session*."""
+    """Yield the number and the record of each line; other lines are counted or reported in *session*."""
     for number in count(1):
         raw = lines.readline(MAX_RECORD_BYTES)
         if not raw:

@@ -1,4 +1,4 @@
-"""Make memories of a conversation that a program recorded: who said what, and when; each turn with its neighbours."""
+"""Make memories of a conversation that a program recorded: speakers, words and times; each turn with its neighbors."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Values as JSON, YAML and tables have them: made harmless, written out, and read as what a memory's fields hold."""
+"""Values as JSON, YAML and tables have them: made safe, written out, and converted to the fields of a memory."""
 
 import math
 from collections.abc import Iterator
@@ -6,13 +6,13 @@ from typing import Final
 
 from recollect.arguments import LARGEST, storable
 
-DEEPEST: Final = 100
+MAX_DEPTH: Final = 100
 """How many levels of nesting a value may have before it is refused."""
 
-_LONGEST: Final = 32 * 1024 * 1024
+_MAX_VALUE_CHARS: Final = 32 * 1024 * 1024
 """How many characters one value may become; aliases and dotted keys can make much out of little."""
 
-_FEWEST_DIMENSIONS: Final = 8
+_MIN_DIMENSIONS: Final = 8
 """A shorter list of numbers is data, and no vector of a model."""
 _YES: Final = frozenset({"true", "yes", "on", "1"})
 _NO: Final = frozenset({"false", "no", "off", "0", ""})
@@ -22,7 +22,7 @@ class TooMuch(ValueError):
     """Say that a value is nested too deeply or would become too long."""
 
 
-def plain(value: object, *, budget: int = _LONGEST) -> object:
+def plain(value: object, *, budget: int = _MAX_VALUE_CHARS) -> object:
     """Return a copy of *value* that any store and any JSON writer takes.
 
     Halves of surrogate pairs are joined or replaced, NULs replaced, keys made text, infinite numbers made text.
@@ -41,8 +41,8 @@ def clean(text: str) -> str:
 
 
 def _plain(value: object, depth: int, left: list[int]) -> object:
-    if depth > DEEPEST:
-        raise TooMuch(f"nested more than {DEEPEST} levels deep")
+    if depth > MAX_DEPTH:
+        raise TooMuch(f"nested more than {MAX_DEPTH} levels deep")
     _spend(left, 1)
     match value:
         case str():
@@ -101,9 +101,9 @@ def as_words(value: object) -> str | None:
 
 
 def flatten(value: object, path: str = "") -> str:
-    """Return *value* as `path.to.key: value` lines; lists of scalars stand on one line."""
+    """Return *value* as `path.to.key: value` lines; lists of scalars take one line."""
     lines = []
-    left = _LONGEST
+    left = _MAX_VALUE_CHARS
     for line in _lines(value, path):
         left -= len(line)
         if left < 0:
@@ -150,7 +150,7 @@ def as_confidence(value: object) -> float | None:
 
 def as_vector(value: object) -> tuple[float, ...] | None:
     """Return a list of numbers that has a direction as a vector; None for anything else, and for a short one."""
-    if not isinstance(value, list | tuple) or len(value) < _FEWEST_DIMENSIONS:
+    if not isinstance(value, list | tuple) or len(value) < _MIN_DIMENSIONS:
         return None
     if not all(isinstance(each, int | float) and math.isfinite(each) for each in value):
         return None

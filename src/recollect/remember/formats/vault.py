@@ -22,7 +22,7 @@ from recollect.remember.formats.plain import is_rule
 from recollect.remember.formats.record import Record
 from recollect.text.code import Span, fenced_blocks
 
-MOST: Final = 64
+MAX_LINKS_AND_TAGS: Final = 64
 """How many links and how many tags one memory keeps."""
 
 _INLINE_CODE: Final = regex(r"(`{1,3})[^`\n]+\1|<!--[^<]{0,2000}-->|\$\$[^$]{1,2000}\$\$")
@@ -65,15 +65,15 @@ def unmarked(memories: Sequence[Memory]) -> tuple[Memory, ...]:
     marks = [_marks(memory.content) for memory in memories]
     shared = tuple(dict.fromkeys(tag for each in marks for tag in each.shared))
     read = [_with(memory, each, shared) for memory, each in zip(memories, marks, strict=True) if not is_rule(each.text)]
-    # A note that is nothing but tags is kept as it stands.
+    # A note of nothing but tags is kept as it is.
     return tuple(read) if read else tuple(memories)
 
 
 def _with(memory: Memory, marks: _Marks, shared: tuple[str, ...]) -> Memory:
     if marks.text == memory.content and not (marks.links or marks.tags or shared):
         return memory
-    tags = tuple(dict.fromkeys((*memory.tags, *shared, *marks.tags[:MOST])))
-    links = {"links": [*marks.links[:MOST]]} if marks.links else {}
+    tags = tuple(dict.fromkeys((*memory.tags, *shared, *marks.tags[:MAX_LINKS_AND_TAGS])))
+    links = {"links": [*marks.links[:MAX_LINKS_AND_TAGS]]} if marks.links else {}
     return replace(memory, content=marks.text, tags=tags, metadata={**memory.metadata, **links})
 
 
@@ -170,7 +170,7 @@ def _is_in_vault(folder: str) -> bool:
 
 
 def page_properties(text: str, begin: int) -> tuple[Record, int]:
-    """Return the properties `key:: value` that a page of Logseq begins with, and where the text behind them begins."""
+    """Return the properties `key:: value` that a page of Logseq begins with, and where the text after them begins."""
     found: Record = {}
     at = begin
     while (line := _PROPERTY.match(text, at)) and not line["lead"]:
@@ -194,7 +194,7 @@ def is_outline(source: str, text: str) -> bool:
 
 
 def outline_items(text: str) -> Iterator[Chunk]:
-    """Yield each item of the first level with what stands below it, long ones in chunks."""
+    """Yield each item of the first level with its children, long ones in chunks."""
     starts = [found.start() for found in _BULLET.finditer(text)]
     for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
         lines = text.count("\n", 0, begin)

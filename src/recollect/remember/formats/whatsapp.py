@@ -64,13 +64,13 @@ _CHAT_NAME: Final = regex(
 )
 _CHAT_MEMBER: Final = regex(r"_chat\.txt|WhatsApp .*\.txt")
 _ORDERS: Final = {"day first": (2, 1, 0), "month first": (2, 0, 1), "year first": (0, 1, 2)}
-"""Where the year, the month and the day stand among the three numbers of a date."""
+"""The positions of year, month and day among the three numbers of a date."""
 Numbers = tuple[int, int, int]
 Open = Callable[[], AbstractContextManager[IO[bytes]]]
 
 
 class _Message(Struct, frozen=True, kw_only=True):
-    """A message as it stands in the file: the match of its stamp, what follows, and its line."""
+    """A message in the file: the match of its stamp, the text after it, and its line."""
 
     head: re.Match[str]
     text: str
@@ -144,7 +144,7 @@ def _lines(open_: Open) -> Iterator[str]:
 
 def _messages(lines: Iterable[str], skipped: Counter[str]) -> Iterator[_Message]:
     head: re.Match[str] | None = None
-    held: list[str] = []
+    lines_of_message: list[str] = []
     begin = 0
     for number, line in enumerate(lines, start=1):
         found = _head(line)
@@ -152,13 +152,13 @@ def _messages(lines: Iterable[str], skipped: Counter[str]) -> Iterator[_Message]
             if head is None:
                 skipped["unknown line"] += bool(line.strip())
             else:
-                held.append(line)
+                lines_of_message.append(line)
             continue
         if head is not None:
-            yield _Message(head=head, text="\n".join(held), line=begin)
-        head, held, begin = found, [_behind(line, found)], number
+            yield _Message(head=head, text="\n".join(lines_of_message), line=begin)
+        head, lines_of_message, begin = found, [_behind(line, found)], number
     if head is not None:
-        yield _Message(head=head, text="\n".join(held), line=begin)
+        yield _Message(head=head, text="\n".join(lines_of_message), line=begin)
 
 
 def _head(line: str) -> re.Match[str] | None:
@@ -171,7 +171,7 @@ def _plain(line: str) -> str:
 
 
 def _behind(line: str, head: re.Match[str]) -> str:
-    """Return what stands behind the stamp, with its invisible marks: they tell WhatsApp's own words."""
+    """Return the text after the stamp, with its invisible marks: they mark WhatsApp's own words."""
     if not _MARKS.search(line, 0, head.end() + 8):
         return line[head.end() :]
     left, at = head.end(), 0
@@ -211,7 +211,7 @@ def _reason_to_skip(words: str) -> str | None:
 
 
 def _words(text: str) -> str:
-    """Return what was said, with an attached file named and the mark of an edit left out."""
+    """Return the words, with an attached file named and without the mark of an edit."""
     named = _ATTACHED.sub(lambda match: f"File: {(match['ios'] or match['android']).strip()}", text)
     return _MARKS.sub("", _EDITED.sub("", named.rstrip())).strip()
 

@@ -14,7 +14,7 @@ from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.remember.formats.entries import of_object, parse
 from recollect.remember.formats.record import Entry, Origin, Parsed
-from recollect.remember.formats.values import DEEPEST, TooMuch, as_text, flatten, is_scalar, plain
+from recollect.remember.formats.values import MAX_DEPTH, TooMuch, as_text, flatten, is_scalar, plain
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BROKEN: Final = (yaml.YAMLError, ValueError, OverflowError)
@@ -23,11 +23,11 @@ _NONE: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _INTEGER: Final = regex(r"-?(?:0|[1-9][0-9]{0,17})")
 _FRACTION: Final = regex(r"-?(?:0|[1-9][0-9]{0,14})\.[0-9]{1,15}")
 _MERGE: Final = "<<"
-_LONGEST_KEY: Final = 10_000
+_MAX_KEY_CHARS: Final = 10_000
 
 
 def read_yaml(text: str, origin: Origin) -> Parsed:
-    """Return the memories of every document, by the rules of JSON; documents behind a broken one are lost.
+    """Return the memories of every document, by the rules of JSON; documents after a broken one are lost.
 
     A file whose first document is broken raises FileError.
     """
@@ -72,7 +72,7 @@ def _documents(text: str) -> Iterator[tuple[object, int, list[int]]]:
         if isinstance(start, yaml.DocumentStartEvent):
             root, lines = next(events), list[int]()
             value = _Document(events=events, left=budget).value(root, lines)
-            next(events)  # the end of the document, where the last mistake in it is told
+            next(events)  # the end of the document, where its last error is raised
             yield plain(value, budget=budget), _line(root), lines
 
 
@@ -92,8 +92,8 @@ class _Document(Struct, kw_only=True):
         value: object
         if isinstance(event, yaml.ScalarEvent):
             value = _scalar(event)
-        elif depth > DEEPEST - 1:
-            raise TooMuch(f"nested more than {DEEPEST} levels deep")
+        elif depth > MAX_DEPTH - 1:
+            raise TooMuch(f"nested more than {MAX_DEPTH} levels deep")
         elif isinstance(event, yaml.MappingStartEvent):
             value = self._mapping(lines, depth + 1)
         else:
@@ -138,7 +138,7 @@ def _line(event: Any) -> int:
 
 def _key(value: object) -> str:
     """Return *value* as the name of a key; a collection is written out."""
-    return as_text(value) if is_scalar(value) else flatten(plain(value, budget=_LONGEST_KEY)).replace("\n", ", ")
+    return as_text(value) if is_scalar(value) else flatten(plain(value, budget=_MAX_KEY_CHARS)).replace("\n", ", ")
 
 
 def _scalar(event: yaml.ScalarEvent) -> object:

@@ -152,7 +152,7 @@ def test_spam_is_left_out_labels_are_tags_and_a_piece_without_headings_is_a_prob
 
     assert [(each.tags, each.line) for each in parsed.memories] == [(("Invoices",), 8)]
     assert parsed.skipped == {"spam, trash or draft": 1}
-    assert parsed.problems == ("line 16: no mail: it has no heading",)
+    assert parsed.problems == ("line 16: not a mail: it has no headers",)
 
 
 def test_a_mail_of_apple_and_a_mailbox_without_ending_are_known(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_long_mail_of_tags_that_nothing_closes_is_read_at_once(tmp_path: Path,
 def test_what_is_no_mail_is_refused_in_one_line(tmp_path: Path) -> None:
     path = written(tmp_path / "a.eml", b"\x00\x01\x02 nothing")
 
-    with pytest.raises(FileError, match="is no mail"):
+    with pytest.raises(FileError, match="is not a mail"):
         read_file(path)
 
 

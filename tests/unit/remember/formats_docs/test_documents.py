@@ -293,7 +293,7 @@ def test_pages_without_text_are_counted(tmp_path: Path) -> None:
 
 def test_what_a_large_pdf_holds_beyond_the_limit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = house(tmp_path)
-    monkeypatch.setattr(pdf, "MOST_PAGES", 1)
+    monkeypatch.setattr(pdf, "MAX_PDF_PAGES", 1)
 
     page, problem = read_here(path)
 
