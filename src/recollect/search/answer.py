@@ -1,4 +1,4 @@
-"""Answer a request: run the pipeline on one state of the store, and make a reply of what it found."""
+"""Answer a request: run the pipeline on one snapshot of the store, and build the reply."""
 
 from itertools import islice
 from time import perf_counter
@@ -9,11 +9,11 @@ from recollect.search.pipeline import prepare
 from recollect.search.state import SearchContext, State
 
 NEAR_MISSES = 5
-"""How many of those not shown are told to the recall log."""
+"""How many candidates that are not shown go to the recall log."""
 
 
 def search(request: Request, context: SearchContext) -> Reply:
-    """Answer *request* from one state of the store; anew, if the server of the store went away meanwhile."""
+    """Answer *request* from one snapshot of the store; once more if the connection to the database broke."""
     started = perf_counter()
     try:
         answered = _answered(request, context)
@@ -28,14 +28,14 @@ def _answered(request: Request, context: SearchContext) -> State:
         return pipeline.run(state, watched)
 
 
-def told(state: State) -> Degraded | None:
-    """Return what did not run as asked: what is broken first, then what was left out of this query."""
+def degraded_by(state: State) -> Degraded | None:
+    """Return what did not run as requested: failures first, then limits of this query."""
     lasting = state.degraded in (None, "no_model", "vectors_pending")
     return state.limited or state.degraded if lasting else state.degraded
 
 
 def as_reply(state: State, context: SearchContext, *, milliseconds: float) -> Reply:
-    """Return what the caller is told."""
+    """Return the reply."""
     shown, candidates = {hit.id for hit in state.hits}, state.candidates
     missed = (pair for pair in zip(candidates.ids, candidates.scores, strict=True) if pair[0] not in shown)
     return Reply(
@@ -45,7 +45,7 @@ def as_reply(state: State, context: SearchContext, *, milliseconds: float) -> Re
         outcome=state.outcome,
         hits=state.hits,
         reason=state.reason,
-        degraded=told(state),
+        degraded=degraded_by(state),
         suggestions=state.suggestions,
         facets=state.facets,
         total=state.total,

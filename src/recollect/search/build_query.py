@@ -111,7 +111,7 @@ def tiers_of(query: Query, words: Words) -> tuple[Tier, ...]:
 
 
 def _stemmed(expression: Expression) -> Expression:
-    """Return *expression* with words that find their other forms too; phrases and prefixes stay as they are."""
+    """Return *expression* with words that match their other forms too; phrases and prefixes are unchanged."""
     match expression:
         case AnyOf(parts=parts) | AllOf(parts=parts):
             return replace(expression, parts=tuple(_stemmed(part) for part in parts))
@@ -124,7 +124,7 @@ def _stemmed(expression: Expression) -> Expression:
 
 
 def word_query(expression: Expression, words: Words) -> WordQuery:
-    """Return *expression* as a question with the profile's numbers of BM25."""
+    """Return *expression* as a query with the profile's BM25 settings."""
     return WordQuery(expression=expression, weights=words.fields, k1=words.k1, b=words.b, idf=words.idf)
 
 
@@ -142,23 +142,24 @@ def _without_unwanted(wanted: Expression, query: Query, words: Words) -> WordQue
 
 def _is_affordable(tree: Expression) -> bool:
     """Return whether the limits allow all of *tree*."""
-    size = sum(len(leaf.texts) if isinstance(leaf, Phrase) else 1 for leaf in _all_leaves(tree))
+    size = sum(len(leaf.texts) if isinstance(leaf, Phrase) else 1 for leaf in _leaves(tree))
     return size <= MAX_TERMS and _prefixes(tree) <= MAX_PREFIXES
 
 
 def _prefixes(tree: Expression) -> int:
-    return sum(isinstance(leaf, Prefix) for leaf in _all_leaves(tree))
+    return sum(isinstance(leaf, Prefix) for leaf in _leaves(tree))
 
 
-def _all_leaves(expression: Expression) -> Iterator[Expression]:
-    """Yield the leaves of *expression*, unwanted ones too."""
+def _leaves(expression: Expression, *, wanted_only: bool = False) -> Iterator[Expression]:
+    """Yield the leaves of *expression*, by default also the excluded ones."""
     match expression:
         case AnyOf(parts=parts) | AllOf(parts=parts):
             for part in parts:
-                yield from _all_leaves(part)
+                yield from _leaves(part, wanted_only=wanted_only)
         case AndNot(wanted=wanted, unwanted=unwanted):
-            yield from _all_leaves(wanted)
-            yield from _all_leaves(unwanted)
+            yield from _leaves(wanted, wanted_only=wanted_only)
+            if not wanted_only:
+                yield from _leaves(unwanted)
         case _:
             yield expression
 
@@ -168,18 +169,18 @@ def _chosen(query: Query, words: Words) -> Sequence[QueryWord]:
 
 
 def _or_leaves(query: Query, words: Words) -> tuple[Expression, ...]:
-    """Return every stem once, beside it what it is in other languages, and the phrases and prefixes."""
+    """Return every stem once, with its forms in other languages, and the phrases and prefixes."""
     chosen = [] if query.exact and all(word.stop for word in query.words) else _chosen(query, words)
     leaves = dict.fromkeys(leaf for word in chosen for leaf in _stem_leaves(word))
     return (*leaves, *query.exact)
 
 
 COMPOUND: Final = 0.5
-"""What a compound weighs for one of its parts, or a part for its compound."""
+"""Weight of a compound for one of its parts, and of a part for its compound."""
 
 
 def _stem_leaves(word: QueryWord) -> tuple[Expression, ...]:
-    """Return the stems of *word*: one by one, or as one clause with what may stand for them."""
+    """Return the stems of *word*: one by one, or as one clause with their alternatives."""
     plain = tuple(Word(text=stem) for stem in word.stems)
     if not word.others and not word.parts:
         return plain
@@ -189,14 +190,14 @@ def _stem_leaves(word: QueryWord) -> tuple[Expression, ...]:
 
 
 def _bigrams(query: Query, words: Words) -> tuple[Bigram, ...]:
-    """Return each two significant words of the query that follow one another, stop words between them left out."""
+    """Return each pair of adjacent significant words of the query, ignoring stop words between them."""
     stems = [word.stems[0] for word in significant(query.words) if word.stems and not word.cjk]
     pairs = dict.fromkeys(pair for pair in pairwise(stems) if pair[0] != pair[1])
     return tuple(Bigram(first=first, second=second, weight=words.bigram_weight) for first, second in pairs)
 
 
 def _and_leaves(query: Query, words: Words) -> tuple[Expression, ...]:
-    """Return one leaf for each word: its stem, or its parts next to each other."""
+    """Return one leaf for each word: its stem, or a phrase of its parts."""
     plain = tuple(
         _stem_leaves(word)[0] if len(word.stems) == 1 else _exact(word) for word in _chosen(query, words) if word.stems
     )
@@ -210,7 +211,7 @@ def _exact(word: QueryWord) -> Expression:
 
 
 def _cascade(query: Query, words: Words) -> tuple[Tier, ...]:
-    """Return boocode's tiers: any word of the index, then all of them, then each term by itself in the text."""
+    """Return boocode's tiers: any word of the index, then all of them, then each term as a substring."""
     runs = [word for word in query.words if word.tokens]
     if not runs and not query.exact:
         return ()
@@ -225,41 +226,24 @@ def _needle(word: QueryWord) -> str:
     return "".join(word.tokens) if word.cjk else word.text.lower()
 
 
-# --- what a reader is shown of it -----------------------------------------------------------
+# --- snippets -------------------------------------------------------------------------------
 
 
 def query_terms(tiers: Sequence[Tier]) -> QueryTerms:
-    """Return the tokens that a snippet marks."""
+    """Return the tokens that a snippet marks; those of a bigram are there as words."""
     stems, tokens, prefixes = list[str](), list[str](), list[str]()
-    for leaf in [leaf for tier in tiers for leaf in _leaves(tier)]:
-        match leaf:
-            case Word(form="stem"):
-                stems.append(leaf.text)
-            case Word():
-                tokens.append(leaf.text)
-            case Phrase():
-                tokens += leaf.texts
-            case Prefix():
-                prefixes.append(leaf.text)
+    for tier in tiers:
+        if isinstance(tier, SubstringQuery):
+            tokens += [token for needle in tier.needles for word in read_words(needle) for token in word.tokens]
+            continue
+        for leaf in _leaves(tier.expression, wanted_only=True):
+            match leaf:
+                case Word(form="stem"):
+                    stems.append(leaf.text)
+                case Word():
+                    tokens.append(leaf.text)
+                case Phrase():
+                    tokens += leaf.texts
+                case Prefix():
+                    prefixes.append(leaf.text)
     return QueryTerms(stems=frozenset(stems), tokens=frozenset(tokens), prefixes=tuple(prefixes))
-
-
-def _leaves(tier: Tier) -> list[Word | Prefix | Phrase]:
-    match tier:
-        case SubstringQuery(needles=needles):
-            words = [word for needle in needles for word in read_words(needle)]
-            return [Word(text=token, form="exact") for word in words for token in word.tokens]
-        case WordQuery(expression=expression):
-            return _wanted(expression)
-
-
-def _wanted(expression: Expression) -> list[Word | Prefix | Phrase]:
-    match expression:
-        case Word() | Prefix() | Phrase():
-            return [expression]
-        case Bigram():
-            return []  # its words are there themselves
-        case AnyOf(parts=parts) | AllOf(parts=parts):
-            return [leaf for part in parts for leaf in _wanted(part)]
-        case AndNot(wanted=wanted):
-            return _wanted(wanted)

@@ -1,6 +1,6 @@
-"""Exchanges: a turn of a conversation that asks, and the turns that answer it, are judged, counted and shown together.
+"""Exchanges: a question in a conversation and its replies are judged, counted and shown together.
 
-Neither says all of it: the question holds the words that are asked for now, the reply holds what is wanted.
+The question has the words of the query, the reply has the answer.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,17 +16,17 @@ from recollect.search.state import Outlined, State
 from recollect.text.analyser import asks
 
 SHOWN: Final = 160
-"""How many characters of another turn of the exchange are shown."""
+"""Characters shown of another turn of the exchange."""
 PAGE: Final = 10
-"""Among so many of the first hits an exchange takes one place."""
+"""An exchange takes one place among this many of the first hits."""
 _SPEAKER: Final = regex(r"([^\W\d][^:\n]{0,39}):\s+(?=\S)")
 
 Exchanges = Mapping[int, tuple[int, ...]]
-"""The rows of the exchange that each turn belongs to, in their order."""
+"""Turn -> the turns of its exchange, in order."""
 
 
 def group(rows: Sequence[int], exchanges: Exchanges, *, most: int) -> list[tuple[int, ...]]:
-    """Return the first *most* of *rows*, each with the others of its exchange, which take no place."""
+    """Return the first *most* of *rows*, each grouped with the other turns of its exchange."""
     if not exchanges:
         return [(row,) for row in rows[:most]]
     groups: dict[tuple[int, ...], list[int]] = {}
@@ -38,9 +38,9 @@ def group(rows: Sequence[int], exchanges: Exchanges, *, most: int) -> list[tuple
 
 
 def collapse(state: State) -> State:
-    """Let each exchange take one place on the first page; its other turns stand behind the page.
+    """Let each exchange take one place on the first page; its other turns follow the page.
 
-    Who wants only the order gets it as it is.
+    A request for the order alone gets it unchanged.
     """
     if not state.request.snippets or state.query.tree is not None:
         return state
@@ -53,16 +53,16 @@ def collapse(state: State) -> State:
 
 
 def exchanges_told(state: State) -> dict[int, tuple[Turn, ...]]:
-    """Return what was asked before each hit that is a turn, or answered after it."""
+    """Return the other turns of the exchange of each hit."""
     if not state.request.snippets:
         return {}
     return {row: tuple(_others(state.memories[row], state.exchanges, state.outlines)) for row in state.kept.ids}
 
 
 def _others(memory: Memory, exchanges: Exchanges, outlines: Mapping[int, Outlined]) -> Iterator[Turn]:
-    """Yield the other turns of the exchange of *memory* that are trusted as it is.
+    """Yield the other turns of the exchange of *memory* with the same trust.
 
-    Of one that was not found only its words are known.
+    Of a turn that is not a candidate, only the stored context is known.
     """
     rows = exchanges.get(memory.id, ())
     if rows:

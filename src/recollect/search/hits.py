@@ -1,4 +1,4 @@
-"""The last stages: the best few as hits, with a snippet and the reason each was found; and the newest, for nothing."""
+"""The last stages: build the hits with snippets and reasons; browse the newest for a blank query."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count, groupby
@@ -18,23 +18,23 @@ from recollect.text.snippet import QueryTerms, Snippet, held, held_in_line, join
 from recollect.trust import DECIDING, conflicts_of, differing, stands_above
 
 SHOWABLE = ("near_repeat", "limit", "imprecise")
-"""What was dropped for one of these would be shown in a longer answer."""
+"""Candidates dropped with one of these codes would be shown in a longer answer."""
 SHOWN = 160
-"""How many characters of a memory are shown for which nothing was asked."""
+"""Characters shown of a memory while browsing."""
 NO_SNIPPET = Snippet("")
 METADATA_SHOWN = 60
-"""How many characters are shown of a value in the metadata that holds what was asked."""
+"""Characters shown of a metadata value that matches."""
 
 
 def load_shown(state: State, context: SearchContext, *, pool: int) -> State:
-    """Load the memories that are shown, and the first *pool* of those that would be in a longer answer."""
+    """Load the memories that are shown, and the first *pool* of those under a higher limit."""
     near = state.in_reach.ids[:pool] if pool else ()
     ids = list(dict.fromkeys([*state.kept.ids, *near]))
     return _with_memories(with_outlines(state, context, near), context, ids) if ids else state
 
 
 def _with_memories(state: State, context: SearchContext, ids: Sequence[int]) -> State:
-    """Load the memories *ids*, and what was decided about them; who only wants the order is not told of that."""
+    """Load the memories *ids*, and the decisions about them unless only the order is requested."""
     if not state.request.snippets:
         return replace(state, memories=context.ask.load(ids, scope=state.scope))
     memories, events = context.ask.load_with_events(ids, scope=state.scope, verbs=DECIDING)
@@ -42,7 +42,7 @@ def _with_memories(state: State, context: SearchContext, ids: Sequence[int]) -> 
 
 
 def load_facts(state: State, context: SearchContext) -> State:
-    """Load what the candidates that are kept state."""
+    """Load the facts of the kept candidates."""
     kept = state.kept.ids
     if not kept:
         return state
@@ -51,7 +51,7 @@ def load_facts(state: State, context: SearchContext) -> State:
 
 
 def build_hits(state: State) -> State:
-    """Make hits of the candidates that are kept, in their order; those of one exchange take one place of the first."""
+    """Build hits of the kept candidates, in order; an exchange takes one place on the first page."""
     state = collapse(state)
     told, passages, terms = exchanges_told(state), _best_passages(state), query_terms(state.tiers)
 
@@ -80,9 +80,9 @@ def build_hits(state: State) -> State:
 
 
 def mark_conflicts(state: State, context: SearchContext, *, limit: int) -> State:
-    """Say of each hit which memories it conflicts with, and show the more trusted side of a conflict first.
+    """Add to each hit the memories it conflicts with, and rank the more trusted side of a conflict first.
 
-    However often somebody contradicts the owner, what the owner says of it stands before the first contradiction.
+    However often somebody contradicts the owner, the owner's statement ranks above the first contradiction.
     """
     rows = {hit.id for hit in state.hits}
     events = {row: state.events[row] for row in rows if row in state.events}
@@ -95,9 +95,9 @@ def mark_conflicts(state: State, context: SearchContext, *, limit: int) -> State
 
 
 def _is_admitted(row: int, state: State) -> bool:
-    """Return whether a memory that is no hit may be shown: it matched, or nothing in the request excludes it."""
+    """Return whether a memory that is not a hit may be shown: it matched, or nothing in the request excludes it."""
     plain = state.where == NO_FILTER and not state.query.unwanted
-    return plain or any(each.id == row for each in state.candidates)
+    return plain or row in state.candidates.ids
 
 
 def _owner_first(
@@ -106,7 +106,7 @@ def _owner_first(
     held: Mapping[int, Memory],
     conflicts: Mapping[int, tuple[int, ...]],
 ) -> Iterator[Hit]:
-    """Yield the hits; before one that contradicts more trusted memories, those, also where they are no hits."""
+    """Yield the hits, each preceded by the more trusted memories that it contradicts, even if they are not hits."""
     ties = (tuple(tied) for _, tied in groupby(state.hits, key=lambda hit: hit.score))
     hits = [hit for tied in ties for hit in sorted(tied, key=lambda hit: hit.memory.trust != "owner")]
     known = {hit.id: hit for hit in hits}
@@ -131,7 +131,7 @@ def _raised(hit: Hit, below: Hit) -> Hit:
 
 
 def _found_by(hit: Hit, memory: Memory, conflicts: tuple[int, ...], state: State) -> Hit:
-    """Return *memory* as a hit in the place of *hit*, which contradicts it; nothing else brought it."""
+    """Return *memory*, which no ranking contains, as a hit with the score of *hit*, which contradicts it."""
     terms = query_terms(state.tiers)
     shown = _snippet(memory, None, terms, by_words=True) if state.request.snippets else NO_SNIPPET
     return replace(
@@ -147,15 +147,18 @@ def _found_by(hit: Hit, memory: Memory, conflicts: tuple[int, ...], state: State
 
 
 def _best_passages(state: State) -> Mapping[int, tuple[int, int]]:
-    """Return where the passage of each memory stands that is nearest in meaning, where vectors were asked."""
+    """Return the span of each memory's passage that is nearest in meaning."""
     near, shown = state.ranking("vector"), set(state.kept.ids)
     scored = [near.by_id[row] for row in shown if row in near.by_id]
     return {row: span for row, _, _, span in chain(scored, near.hits) if row in shown and span is not None}
 
 
 def _snippet(memory: Memory, passage: tuple[int, int] | None, terms: QueryTerms, *, by_words: bool) -> Snippet:
-    """Return where a memory speaks of what was asked: in its text, then in the metadata that hold what no text does."""
-    shown, more = _telling(memory.content, passage, terms, by_words=by_words), [*_metadata_snippets(memory, terms)]
+    """Return the matching part of a memory's text, then of metadata with terms that the text does not contain."""
+    shown, more = (
+        _passage_snippet(memory.content, passage, terms, by_words=by_words),
+        [*_metadata_snippets(memory, terms)],
+    )
     return joined((shown, *more), " · ") if more else shown
 
 
@@ -171,11 +174,8 @@ def _metadata_snippets(memory: Memory, terms: QueryTerms) -> Iterator[Snippet]:
             known |= found
 
 
-def _telling(content: str, passage: tuple[int, int] | None, terms: QueryTerms, *, by_words: bool) -> Snippet:
-    """Return the snippet of the *passage* nearest in meaning.
-
-    Where words found it too, and more of the *terms* stand together elsewhere, of that place.
-    """
+def _passage_snippet(content: str, passage: tuple[int, int] | None, terms: QueryTerms, *, by_words: bool) -> Snippet:
+    """Return the snippet of the *passage* nearest in meaning, or of another place with more of the *terms*."""
     if passage is None or passage == (0, len(content)):
         return marked_snippet(content, terms)
     near = content[slice(*passage)]
@@ -195,7 +195,7 @@ def _match_type(candidate: Candidate) -> MatchType:
 
 
 def _total(state: State) -> int:
-    """Return how many hits a long enough answer would have."""
+    """Return how many hits there would be without a limit."""
     candidates = state.candidates
     codes: list[str] = [drop.code for drop in candidates.drops.values()]
     passed = len(candidates) - len(codes) + sum(map(codes.count, SHOWABLE))
@@ -215,7 +215,7 @@ def browse(state: State, context: SearchContext, *, limit: int) -> State:
 
 
 def count_facets(state: State, context: SearchContext) -> State:
-    """Count every memory that the words match, or that the filters admit where nothing was asked for."""
+    """Count the facets of every memory that the words match, or while browsing, that the filters admit."""
     asked = next((tier for tier in state.tiers if isinstance(tier, WordQuery)), None)
     if asked is None and not state.browsing:
         return state

@@ -1,43 +1,39 @@
-"""The words of a question in the languages that the store holds, with the compounds they are parts of.
+"""The query words in the languages of the store, and the compounds they are parts of.
 
-Nothing here touches a question that is plainly English, nor one to a store that holds English only.
+A query that is plainly English, or a store with English only, is left alone.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
-from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
 from recollect.errors import WordIndexUnavailable
 from recollect.records import NearWord, Scope
+from recollect.search.scope_cache import ScopeCache
 from recollect.search.spelling import LONGEST
 from recollect.search.state import SearchContext, State
-from recollect.stores.contract import Store
 from recollect.text.languages import COMPOUNDING, FUNCTION_WORDS, LANGUAGES, is_english, language_of, marker, stems_in
 from recollect.text.normalise import is_cjk
 from recollect.text.tokenizer import QueryWord, read_words
 
 SHORTEST_PART: Final = 5
-"""Parts of a compound with fewer letters stand in too many words by chance."""
+"""Shorter parts of a compound occur in too many words by chance."""
 SHORTEST_REST: Final = 3
-"""What is left of a compound without one of its parts has at least so many letters."""
+"""Fewest letters left of a compound without one of its parts."""
 ENDING: Final = 2
-"""How many letters of inflection may follow the last part."""
+"""Most letters of inflection after the last part."""
 MAX_COMPOUNDS: Final = 8
-"""How many compounds stand for one of their parts, the most frequent first."""
-MAX_SCOPES: Final = 32
-"""For how many scopes the languages are kept."""
+"""Compounds searched for one of their parts, most frequent first."""
 _FILLING: Final = frozenset[str]().union(*(FUNCTION_WORDS[language] for language in COMPOUNDING))
 _LINKS: Final = ("", "s", "es", "n", "en", "e", "er")
 
-_KEPT: WeakKeyDictionary[Store, tuple[int, dict[Scope, tuple[str, ...]]]] = WeakKeyDictionary()
-"""Which languages a store held, and at which version."""
+_LANGUAGES: Final[ScopeCache[tuple[str, ...]]] = ScopeCache()
 
 
 def add_languages(state: State, context: SearchContext) -> State:
-    """Add to the words of the question what they are in the languages of the store, unless it is plainly English."""
+    """Add the stems of the query words in the languages of the store, unless the query is plainly English."""
     query = state.query
     tokens = [token for word in query.words for token in word.tokens]
     if query.tree is not None or all(word.cjk for word in query.words) or is_english(tokens):
@@ -53,24 +49,21 @@ def add_languages(state: State, context: SearchContext) -> State:
 
 
 def languages_of(context: SearchContext, scope: Scope) -> tuple[str, ...]:
-    """Return the languages beside English that *scope* holds, asked once for each version of the store."""
-    asked = context.store.version()
-    kept, scopes = _KEPT.get(context.store, (asked, {}))
-    if kept != asked or len(scopes) > MAX_SCOPES:
-        scopes = {}
-    if scope not in scopes:
+    """Return the languages other than English in *scope*, read once per version of the store."""
+
+    def read() -> tuple[str, ...]:
         markers = {marker(language): language for language in LANGUAGES}
-        try:
-            found = context.ask.document_frequencies(scope=scope, form="stem", words=list(markers))
-        except WordIndexUnavailable:
-            return ()  # the words are looked for in the text itself, as they stand
-        scopes[scope] = tuple(language for mark, language in markers.items() if found.get(mark))
-    _KEPT[context.store] = (asked, scopes)
-    return scopes[scope]
+        found = context.ask.document_frequencies(scope=scope, form="stem", words=list(markers))
+        return tuple(language for mark, language in markers.items() if found.get(mark))
+
+    try:
+        return _LANGUAGES.get(context.store, scope, context.store.version(), read)
+    except WordIndexUnavailable:
+        return ()  # the text itself is searched, for the words as they are
 
 
 def _translate(word: QueryWord, held: Iterable[str], spoken: str) -> QueryWord:
-    """Return *word* with its stems in the languages *held*; it is a stop word if it is one where it is *spoken*."""
+    """Return *word* with its stems in the languages *held*; stop words of the language *spoken* are marked."""
     others = dict.fromkeys(stem for language in held for stem in stems_in(word.text, language))
     stop = word.stop or bool(spoken and FUNCTION_WORDS[spoken].issuperset(word.tokens))
     return replace(word, others=tuple(stem for stem in others if stem not in word.stems), stop=stop)
@@ -82,7 +75,7 @@ def _translate(word: QueryWord, held: Iterable[str], spoken: str) -> QueryWord:
 def _with_compounds(
     words: Sequence[QueryWord], held: Iterable[str], context: SearchContext, scope: Scope
 ) -> tuple[QueryWord, ...]:
-    """Return *words*, each with the compounds of the store that it is a part of, and with its own parts."""
+    """Return *words*, each with its own parts and the compounds of the store that contain it."""
     forms = {word.text: _forms(word) for word in words if _may_be_compound(word)}
     holding = dict.fromkeys(form for each in forms.values() for form in each if len(form) >= SHORTEST_PART)
     near = context.ask.near_words({}, scope=scope, holding=list(holding)).holding if holding else {}
@@ -97,9 +90,9 @@ def _with_compounds(
 
 
 def _known_parts(words: Iterable[str], context: SearchContext, scope: Scope) -> dict[str, int]:
-    """Return how many memories hold the parts that *words* may have; first parts only before a second one that is held.
+    """Return how many memories contain the possible parts of *words*.
 
-    Most words have no second part that anybody wrote.
+    First parts are looked up only if the second part exists, which is rare.
     """
     splits = [split for word in words for split in _splits(word)]
     seconds = list(dict.fromkeys(second for _, second in splits))

@@ -1,4 +1,4 @@
-"""A query's text into what it asks: words, phrases, operators, filters. Any text is a query; none raises."""
+"""Parse a query into words, phrases, operators and filters. Any text is a query; none raises."""
 
 import re
 from collections.abc import Sequence
@@ -31,9 +31,9 @@ from recollect.text.tokenizer import QueryWord, read_words, significant
 Kind = Literal["word", "phrase", "prefix", "exclude", "filter", "and", "or", "not", "open", "close"]
 DATES = ("since", "until", "on")
 NAMES = {each.key: each.name for each in FILTER_FIELDS}
-"""The filters that take a name, and their fields in `Filter`; `projects` narrows the scope instead."""
+"""Filter key -> field of `Filter`; `projects` narrows the scope instead."""
 LONGEST_OPERAND = 3
-"""More words than these side by side are a sentence and no part of an expression."""
+"""More adjacent words than this are a sentence, not part of an expression."""
 OPERATORS: dict[str, Kind] = {"AND": "and", "OR": "or", "NOT": "not"}
 INSIDE: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "exclude": ("exclude", ("unphrase", "unword")),
@@ -44,7 +44,7 @@ INSIDE: dict[str, tuple[Kind, tuple[str, ...]]] = {
 }
 
 _SIGNS = frozenset('"():*-')
-"""Whatever is no word has one of these."""
+"""Every token that is not a word has one of these."""
 _TOKEN = regex(
     r"""
     (?P<filter>(?<!\S)(?P<key>[a-z_]+):(?:"(?P<quoted>[^"]+)"|(?P<value>[^\s"]+)))
@@ -67,14 +67,9 @@ class Token(Struct, frozen=True, kw_only=True):
     key: str = ""
 
 
-def lex(text: str) -> list[Token]:
-    """Return the tokens of *text*, in order; a quote that closes nothing is no token at all."""
-    return _lex(text)[0]
-
-
-def _lex(text: str) -> tuple[list[Token], bool]:
-    """Return the first tokens of *text*, and whether there are more of them than are read."""
-    if _SIGNS.isdisjoint(text):  # it is words alone, as most are
+def lex(text: str) -> tuple[list[Token], bool]:
+    """Return the first tokens of *text*, in order, and whether it has more; an unmatched quote is not a token."""
+    if _SIGNS.isdisjoint(text):  # only words, as in most queries
         words = text.split(maxsplit=MAX_TOKENS)
         plain = [Token(kind=OPERATORS.get(word, "word"), text=word) for word in words[:MAX_TOKENS]]
         return plain, len(words) > MAX_TOKENS
@@ -92,7 +87,7 @@ def _token(match: re.Match[str]) -> Token:
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """What a query asks: plain words, phrases and prefixes; or a tree when it holds operators."""
+    """A parsed query: plain words, phrases and prefixes; or a tree if it has operators."""
 
     text: str
     words: tuple[QueryWord, ...] = ()
@@ -102,13 +97,13 @@ class Query(Struct, frozen=True, kw_only=True):
     where: Filter = NO_FILTER
     projects: frozenset[str] | None = None
     cut: bool = False
-    """Whether it is the beginning of a longer text."""
+    """Whether the text was longer than what is read."""
     dates: tuple[DateMatch, ...] = ()
-    """The dates that it names in plain words, where no operators are used."""
+    """The dates that a query without operators names."""
 
     @property
     def is_blank(self) -> bool:
-        """Whether it holds no words at all, though perhaps filters."""
+        """Whether it has no words, though perhaps filters."""
         return not self.text.strip()
 
     @property
@@ -124,11 +119,11 @@ class Query(Struct, frozen=True, kw_only=True):
 
 
 def parse(text: str, *, now: datetime, where: Filter = NO_FILTER) -> Query:
-    """Return what *text* asks, its filters joined with *where*."""
+    """Return *text* parsed, its filters combined with *where*."""
     tokens: list[Token] = []
     names: list[Token] = []
     spans: list[tuple[str, TimeSpan]] = []
-    lexed, cut = _lex(text)
+    lexed, cut = lex(text)
     for token in lexed:
         span = parse_moment(token.text, now=now) if token.key in DATES else None
         if token.key in NAMES:
@@ -156,12 +151,12 @@ def _written(token: Token) -> str:
 
 
 def _literal(token: Token) -> Token:
-    """Return a filter whose value means nothing as the word it looks like."""
+    """Return a filter with an invalid value as a plain word."""
     return Token(kind="word", text=f"{token.key}:{token.text}")
 
 
 def _named(where: Filter, filters: Sequence[Token]) -> Filter:
-    """Return *where* with the names that *filters* wish for beside its own; a list that admits nothing stays so."""
+    """Return *where* with the names of *filters* added to its own; a list that admits nothing stays so."""
     wishes: dict[str, Any] = {}
     for key in {token.key: None for token in filters if token.key != "project"}:
         own, more = getattr(where, NAMES[key]), [token.text for token in filters if token.key == key]
@@ -171,7 +166,7 @@ def _named(where: Filter, filters: Sequence[Token]) -> Filter:
 
 
 def _bounded(where: Filter, spans: Sequence[tuple[str, TimeSpan]]) -> Filter:
-    """Return *where* within the dates of the filters too."""
+    """Return *where* narrowed to the dates of the filters."""
     starts = [span.start for key, span in spans if key in ("since", "on")]
     ends = [span.end for key, span in spans if key in ("until", "on")]
     since = max((each for each in (where.since, *starts) if each is not None), default=None)
@@ -180,18 +175,18 @@ def _bounded(where: Filter, spans: Sequence[tuple[str, TimeSpan]]) -> Filter:
 
 
 def _spoken(tokens: Sequence[Token]) -> tuple[QueryWord, ...]:
-    """Return the words a reader would see in *tokens*, operators apart."""
+    """Return the words of *tokens* without the operators."""
     text = " ".join(token.text for token in tokens if token.kind in ("word", "phrase", "prefix"))
     return read_words(text)
 
 
 def _words(tokens: Sequence[Token]) -> tuple[QueryWord, ...]:
-    """Return the plain words of *tokens*, where operators are words as well."""
+    """Return the plain words of *tokens*; operators count as words."""
     return read_words(" ".join([token.text for token in tokens if token.kind in ("word", "and", "or", "not")]))
 
 
 def _clauses(tokens: Sequence[Token], kinds: tuple[Kind, ...]) -> tuple[Phrase | Prefix | Word, ...]:
-    """Return those of *tokens* that are of some *kinds*, each once."""
+    """Return the leaves of the *tokens* of these *kinds*, each once."""
     leaves = [_leaf(token) for token in tokens if token.kind in kinds]
     return tuple(dict.fromkeys(leaf for leaf in leaves if leaf is not None))
 
@@ -220,7 +215,7 @@ def symbol_of(word: QueryWord) -> str:
 
 
 def _tree(tokens: Sequence[Token]) -> Expression | None:
-    """Return *tokens* as a tree when they hold operators in a sensible order and are no sentence, else None."""
+    """Return *tokens* as a tree if they have operators in a valid order and are not a sentence, else None."""
     if not any(token.kind in ("and", "or", "not") for token in tokens) or _is_sentence(tokens):
         return None
     reader = _Reader(tokens)
@@ -229,7 +224,7 @@ def _tree(tokens: Sequence[Token]) -> Expression | None:
 
 
 def _is_sentence(tokens: Sequence[Token]) -> bool:
-    """Tell whether operators stand in a sentence, where NOT is a loud "not": beside many words or mostly stop words."""
+    """Return whether operators are part of a sentence, where NOT is a loud "not": many words, or mostly stop words."""
     runs = ([token.text for token in run] for plain, run in groupby(tokens, lambda each: each.kind == "word") if plain)
     spoken = (read_words(" ".join(run)) for run in runs)
     return any(
@@ -242,7 +237,7 @@ def _is_filler(word: QueryWord) -> bool:
 
 
 class _Reader:
-    """A reader of tokens by descent: OR over AND over NOT; words side by side are joined by AND."""
+    """A recursive descent parser: OR over AND over NOT; adjacent words are joined by AND."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self.tokens = tokens
@@ -302,12 +297,12 @@ class _Reader:
         return after in kinds
 
     def _complete(self, parts: Sequence[Expression | None]) -> tuple[Expression, ...]:
-        """Return each part once, without those that hold nothing to look up, such as lone punctuation."""
+        """Return each part once, without empty ones such as lone punctuation."""
         return tuple(dict.fromkeys(part for part in parts if part is not None))
 
 
 def without_dates(query: Query, dates: Sequence[DateMatch]) -> Query:
-    """Return *query* without the words of *dates* that only say when, unless they are all there is."""
+    """Return *query* without the words of *dates* that only say when, unless nothing else is left."""
     text = query.text
     for found in reversed(dates):
         text = f"{text[: found.start]} {text[found.idle_end :]}"
@@ -317,11 +312,11 @@ def without_dates(query: Query, dates: Sequence[DateMatch]) -> Query:
 
 
 CHARACTERS = 2
-"""How many characters of a script without spaces make a word, about."""
+"""About how many characters of a script without spaces make a word."""
 
 
 def query_length(query: Query) -> float:
-    """Return how many different words *query* asks for; scripts without spaces are counted by characters."""
+    """Return the number of distinct words in *query*; scripts without spaces count by characters."""
     words = significant(query.words)
     spaced = {stem for word in words if not word.cjk for stem in word.stems}
     return len(spaced) + sum(len(word.text) for word in words if word.cjk) / CHARACTERS

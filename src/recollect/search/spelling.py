@@ -1,14 +1,13 @@
-"""Words that no memory holds: what the store's own words make of them, in the search and as a suggestion.
+"""Correct words that no memory contains by words of the store, in the search and as a suggestion.
 
-Nothing here runs for a query whose every word is known. The store says which of its words lie near an unknown one;
-which of them may be meant is decided here.
+Nothing here runs for a query of known words. The store returns its words near an unknown one; this module decides which
+of them may be meant.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import log10, sqrt
 from typing import Final
-from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
@@ -16,30 +15,28 @@ from recollect.embedders.contract import Embedder
 from recollect.records import AllOf, AndNot, AnyOf, Expression, NearWord, Scope, Word, WordQuery
 from recollect.search.limits import MAX_DOUBTFUL, MAX_UNKNOWN
 from recollect.search.parse import Query
+from recollect.search.scope_cache import ScopeCache
 from recollect.search.state import SearchContext, State
-from recollect.stores.contract import Store
 from recollect.text.normalise import fold, is_cjk
 from recollect.text.tokenizer import STOPWORDS, QueryWord, read_words
 
 SHORTEST: Final = 4
 """Words with fewer letters have too many neighbours."""
 LONGEST: Final = 40
-"""Longer runs of letters are no words."""
+"""Longer runs of letters are not words."""
 TWO_EDITS: Final = 8
-"""From this length on a word may hold two slips."""
+"""A word of this length may contain two slips."""
 SLIP: Final = 0.5
-"""What a common slip of the fingers (a letter left out, doubled or swapped, a key beside the right one)
-costs in the order of corrections; any other edit costs 1."""
+"""Cost of a common slip of the fingers (a letter left out, doubled or swapped, a neighboring key) in the order of
+corrections; any other edit costs 1."""
 SMALL: Final = 20
-"""In ten times as many memories a word of one of them is enough; in ten times more than that two must hold it."""
+"""In a store ten times this size a correction needs one memory with the word, in a store 100 times this size two."""
 WORDS_EACH: Final = 5
-"""How many different words a memory of a usual store adds to those of the others, about."""
+"""About how many new words a memory adds to a typical store."""
 MAX_CORRECTIONS: Final = 3
-"""How many words of the store stand for one that it does not know, and how many queries are suggested."""
+"""Corrections searched per unknown word, and queries suggested."""
 MAX_NEAR: Final = 12
-"""How many near words are looked at, as several of them share a stem."""
-MAX_SCOPES: Final = 32
-"""For how many scopes the words are kept."""
+"""Near words considered, as several of them may share a stem."""
 
 _ROWS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _KEYS: Final = {key: (row, place) for row, keys in enumerate(_ROWS) for place, key in enumerate(keys)}
@@ -48,11 +45,11 @@ _KEYS: Final = {key: (row, place) for row, keys in enumerate(_ROWS) for place, k
 # --- near words -----------------------------------------------------------------------------
 
 Near = Mapping[str, tuple[NearWord, ...]]
-"""What may be meant by each word as it was typed, the likeliest slip first."""
+"""Typed word -> likely corrections, the most likely slip first."""
 
 
 def near_words(words: Iterable[str], context: SearchContext, scope: Scope) -> Near:
-    """Return what the words of *scope* make of each of *words*; nothing of one that is known or no plain word."""
+    """Return the likely corrections of each of *words* in *scope*; none for a known word or one with other signs."""
     folded = {word: fold(word) for word in words}
     asked = {word: _reach(word) for word in folded.values() if _may_be_mistyped(word)}
     found = context.ask.near_words(asked, scope=scope)
@@ -63,7 +60,7 @@ def near_words(words: Iterable[str], context: SearchContext, scope: Scope) -> Ne
 
 
 def near_among(typed: str, words: Mapping[str, int]) -> tuple[NearWord, ...]:
-    """Return what *words*, of which it is known how many memories hold them, make of the one that was *typed*."""
+    """Return the likely corrections of *typed* among *words*, a map of document frequencies."""
     from rapidfuzz import process  # noqa: PLC0415 (30 ms, paid only by a mistyped query)
     from rapidfuzz.distance import OSA  # noqa: PLC0415
 
@@ -77,9 +74,9 @@ def near_among(typed: str, words: Mapping[str, int]) -> tuple[NearWord, ...]:
 
 
 def likeliest(word: str, near: Sequence[NearWord], *, memories: float) -> tuple[NearWord, ...]:
-    """Return those of the words *near* to one at the smallest distance: the likeliest slip first, then by frequency.
+    """Return the words *near* at the smallest distance: the most likely slip first, then by frequency.
 
-    None where the word itself is among them.
+    None if the word itself is among them.
     """
     if any(one.distance == 0 for one in near):
         return ()
@@ -99,10 +96,9 @@ def _reach(word: str) -> int:
 
 
 def _may_be(typed: str, meant: NearWord, memories: float) -> bool:
-    """Tell whether *meant* may be what was typed: it begins alike and is no stop word.
+    """Return whether *meant* may be what was typed: it has the same first letter and is not a stop word.
 
-    The more words a store has, the more of them look like any word by chance: an edit that fingers seldom make
-    needs a word that more memories hold.
+    In a large store more words look alike by chance, so an unusual edit needs a more frequent word.
     """
     if meant.text[0] != typed[0] or meant.text in STOPWORDS:
         return False
@@ -115,7 +111,7 @@ def _is_plain(word: str) -> bool:
 
 
 def _cost(typed: str, meant: str, distance: int) -> float:
-    """Return how unlikely it is that fingers made *typed* of *meant*; a slip costs half of another edit."""
+    """Return the cost of the edits from *meant* to *typed*; a slip costs half of another edit."""
     from rapidfuzz.distance import Levenshtein  # noqa: PLC0415
 
     if distance == 1 and len(typed) == len(meant) and sorted(typed) == sorted(meant):
@@ -125,7 +121,7 @@ def _cost(typed: str, meant: str, distance: int) -> float:
 
 
 def _edit_cost(edit: str, typed: str, at: int, meant: str, place: int) -> float:
-    """Return SLIP for a letter left out, a key beside the right one, and a key that touched a second one."""
+    """Return SLIP for a letter left out, a neighboring key, and a key hit together with another."""
     if edit == "replace":
         slip = _touch(typed[at], meant[place])
     else:
@@ -135,27 +131,20 @@ def _edit_cost(edit: str, typed: str, at: int, meant: str, place: int) -> float:
 
 
 def _touch(one: str, other: str) -> bool:
-    """Tell whether two keys touch on a QWERTY keyboard, where each row sits half a key to the right."""
+    """Return whether two keys touch on a QWERTY keyboard, whose rows are shifted by half a key."""
     if one not in _KEYS or other not in _KEYS:
         return False
     (row, place), (under, below) = sorted((_KEYS[one], _KEYS[other]))
     return abs(place - below) == 1 if row == under else under - row == 1 and place - below in {0, 1}
 
 
-_KEPT: WeakKeyDictionary[Store, tuple[int, dict[Scope, Mapping[str, int]]]] = WeakKeyDictionary()
-"""The words of a store, and at which version."""
+_VOCABULARIES: Final[ScopeCache[Mapping[str, int]]] = ScopeCache()
 
 
 def words_of(context: SearchContext, scope: Scope, *, version: int | None) -> Mapping[str, int]:
-    """Return all words of *scope*, the most frequent first, read anew when the store's *version* is another."""
-    asked = context.store.version() if version is None else version
-    kept, scopes = _KEPT.get(context.store, (asked, {}))
-    if kept != asked or len(scopes) > MAX_SCOPES:
-        scopes = {}
-    if scope not in scopes:
-        scopes[scope] = context.ask.document_frequencies(scope=scope)
-    _KEPT[context.store] = (asked, scopes)
-    return scopes[scope]
+    """Return all words of *scope*, most frequent first, read again when the store has another *version*."""
+    current = context.store.version() if version is None else version
+    return _VOCABULARIES.get(context.store, scope, current, lambda: context.ask.document_frequencies(scope=scope))
 
 
 # --- in the search --------------------------------------------------------------------------
@@ -164,10 +153,7 @@ def words_of(context: SearchContext, scope: Scope, *, version: int | None) -> Ma
 def unknown_words(
     query: Query, document_frequencies: Mapping[str, int], embedder: Embedder | None = None
 ) -> list[QueryWord]:
-    """Return the plain words of *query* that no memory holds and the model does not know, each once.
-
-    There are none where operators are used.
-    """
+    """Return the plain words of *query* that neither a memory nor the model knows, each once; none with operators."""
     if query.tree is not None or all(document_frequencies.values()):
         return []
     missing = dict.fromkeys(
@@ -183,34 +169,34 @@ def _is_known(word: QueryWord, document_frequencies: Mapping[str, int]) -> bool:
 
 
 def plain_words(words: Sequence[QueryWord]) -> list[QueryWord]:
-    """Return the words that may be mistyped: of letters alone, not too short, one stem each, no stop words."""
+    """Return the words that may be mistyped: letters only, not too short, with one stem, no stop words."""
     plain = (word for word in words if len(word.stems) == 1 and not word.stop and not word.cjk)
     return [word for word in plain if len(word.text) >= SHORTEST and word.text.isalpha()]
 
 
 def fuzzy_expand(query: WordQuery, unknown: Sequence[QueryWord], near: Near, *, weight: float) -> WordQuery:
-    """Return *query* with what may be meant beside each *unknown* word; the very same object where nothing may."""
+    """Return *query* with the corrections of each *unknown* word as alternatives; the same object if there are none."""
     meant = {word.stems[0]: leaves for word in unknown if (leaves := _meant(near[word.text], weight=weight))}
-    return replace(query, expression=_beside(query.expression, meant)) if meant else query
+    return replace(query, expression=_with_alternatives(query.expression, meant)) if meant else query
 
 
 def _meant(near: Sequence[NearWord], *, weight: float) -> tuple[Word, ...]:
-    """Return the stems one edit away, the most frequent first; together they weigh less than the word would."""
+    """Return the stems one edit away, most frequent first; together they weigh less than the word itself."""
     ordered = sorted((one for one in near if one.distance == 1), key=lambda one: (-one.frequency, one.text))
     stems = dict.fromkeys(stem for one in ordered for each in read_words(one.text) for stem in each.stems)
     chosen = list(stems)[:MAX_CORRECTIONS]
     return tuple(Word(text=stem, weight=weight / sqrt(len(chosen))) for stem in chosen)
 
 
-def _beside(expression: Expression, meant: Mapping[str, tuple[Word, ...]]) -> Expression:
-    """Return *expression* with the words meant beside each leaf; the leaf stays, so that coverage stays honest."""
+def _with_alternatives(expression: Expression, meant: Mapping[str, tuple[Word, ...]]) -> Expression:
+    """Return *expression* with corrections next to each leaf; the leaf stays, so that coverage stays correct."""
     match expression:
         case AnyOf(parts=parts):
-            return AnyOf(parts=tuple(_beside(part, meant) for part in parts))
+            return AnyOf(parts=tuple(_with_alternatives(part, meant) for part in parts))
         case AllOf(parts=parts):
-            return AllOf(parts=tuple(_beside(part, meant) for part in parts))
+            return AllOf(parts=tuple(_with_alternatives(part, meant) for part in parts))
         case AndNot(wanted=wanted, unwanted=unwanted):
-            return AndNot(wanted=_beside(wanted, meant), unwanted=unwanted)
+            return AndNot(wanted=_with_alternatives(wanted, meant), unwanted=unwanted)
         case Word(text=text, form="stem") if text in meant:
             return AnyOf(parts=(expression, *meant[text]))
         case _:
@@ -218,7 +204,7 @@ def _beside(expression: Expression, meant: Mapping[str, tuple[Word, ...]]) -> Ex
 
 
 def correct_query(text: str, near: Near) -> str:
-    """Return *text* with each unknown word as its likeliest neighbour at one edit, for the sake of its meaning."""
+    """Return *text* with each unknown word replaced by its most likely correction, to be embedded."""
     meant = {word: [one.text for one in found if one.distance == 1] for word, found in near.items()}
     return _replaced(text, {word: found[0] for word, found in meant.items() if found})
 
@@ -234,7 +220,7 @@ def _replaced(text: str, meant: Mapping[str, str]) -> str:
 
 
 def suggest(state: State, context: SearchContext) -> State:
-    """Suggest the query in other words of the store where there is no sure answer to it, or one to what was meant."""
+    """Suggest corrected queries if there is no certain answer, or if a correction found it."""
     known = state.ranking("words").document_frequencies
     corrected = unknown_words(state.query, known, context.embedder)
     if state.degraded == "fts_unavailable" or (state.outcome == "answered" and not corrected):

@@ -1,4 +1,4 @@
-"""What travels between the stages of a search, and what a search works with."""
+"""The state that the stages of a search pass on, and the context they work in."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -34,102 +34,102 @@ from recollect.search.parse import Query
 from recollect.stores.contract import Store
 
 Tier = WordQuery | SubstringQuery
-"""One question to the word index; a query is a cascade of them."""
+"""One query to the word index; a search is a cascade of them."""
 Outlined = Outline | Memory
-"""What ranking looks at of a memory."""
+"""The parts of a memory that ranking reads."""
 Boost = Callable[[Outlined, Sequence[Fact]], float]
-"""What a lens makes of a memory and its facts."""
+"""Returns the boost of a lens for a memory and its facts."""
 _ID: Final = itemgetter(IndexHit._fields.index("id"))
 
 
 class Ranking(Struct, frozen=True, kw_only=True):
-    """What one question to one index found, best first; `by_id` has the exact scores of some it did not rank."""
+    """The hits of one query to one index, best first; `by_id` has exact scores of memories it did not rank."""
 
     name: str
     hits: tuple[IndexHit, ...] = ()
     by_id: Mapping[int, IndexHit] = field(default_factory=dict)
     total: int = 0
     code_share: float = 0.0
-    """How much of what was searched is program text."""
+    """The share of program text in everything searched."""
     kind: str = ""
-    """Which weight and normaliser it takes; its name unless told."""
+    """Chooses its weight and normalizer; its name by default."""
     weight: float = 1.0
-    """What it counts beside others of its kind."""
+    """Relative weight among rankings of its kind."""
     strengths: Mapping[int, float] = field(default_factory=dict)
-    """How much of its points each memory gets where that differs: what holds little of the question gets less."""
+    """Multiplier of a memory's points: a hit that contains little of the query gets less."""
     tiers: tuple[Tier, ...] = ()
-    """What was asked for it, of the word index."""
+    """The queries that were sent to the word index."""
     answered: Tier | None = None
-    """Which of them found something."""
+    """The one that matched."""
     document_frequencies: Mapping[str, int] = field(default_factory=dict)
-    """How many memories hold each word that was asked for."""
+    """Number of memories that contain each query word."""
     near: Mapping[str, tuple[NearWord, ...]] = field(default_factory=dict)
-    """What may be meant by words that no memory holds."""
+    """Likely corrections of words that no memory contains."""
     degraded: Degraded | None = None
-    """What could not run as it should."""
+    """What failed or was missing."""
     version: int | None = None
-    """The version of the store that it was read at."""
+    """The store version it was read at."""
 
     def __post_init__(self) -> None:
-        """Go by the name where no kind is told."""
+        """Use the name as the default kind."""
         force_setattr(self, "kind", self.kind or self.name)
 
     def find(self, memory_id: int) -> tuple[int | None, IndexHit | None]:
-        """Return the rank and the entry of a memory, as far as this ranking knows them."""
+        """Return the rank and the hit of a memory, None where the ranking has none."""
         at = next((at for at, row in enumerate(map(_ID, self.hits)) if row == memory_id), None)
         return (None, self.by_id.get(memory_id)) if at is None else (at + 1, self.hits[at])
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """What a search knows; each stage makes the next one of it."""
+    """The state of a search; each stage returns the next one."""
 
     request: Request
-    """As the lens it names leaves it."""
+    """Narrowed by its lens."""
     query: Query
     scope: Scope
     now: datetime
     boost: Boost | None = None
     mode: Mode = "hybrid"
-    """The mode that the request amounts to here."""
+    """The mode that runs; without a model it is keyword."""
     tiers: tuple[Tier, ...] = ()
-    """What is asked of the word index; after retrieving, with what may be meant by mistyped words."""
+    """The queries to the word index; after retrieval, with corrections of mistyped words."""
     rankings: tuple[Ranking, ...] = ()
     generations: tuple[str, ...] = ()
-    """The fingerprints of the vectors that were compared, the generation in use first."""
+    """Fingerprints of the vector generations compared, the current one first."""
     vectors: Mapping[int, bytes] = field(default_factory=dict)
-    """The vector of the first passage of those candidates whose likeness stages look at."""
+    """First-passage vectors of the candidates that stages compare with each other."""
     answering_alone: str = ""
-    """The kind of the ranking whose own scores are the scores, if nothing was fused."""
+    """The kind of the only ranking, if nothing was fused and it kept its own scores."""
     candidates: Candidates = NO_CANDIDATES
     """Best first; dropped ones stay among them with the reason."""
     traits: Mapping[int, Traits] = field(default_factory=dict)
-    """What weighing looks at of the candidates."""
+    """The parts of every candidate that weighing reads."""
     outlines: Mapping[int, Outlined] = field(default_factory=dict)
-    """What ranking looks at of those candidates whose text it reads."""
+    """The candidates whose text was loaded."""
     exchanges: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """The turns of the exchange that each candidate belongs to, the one that asks first, where there are several."""
+    """The turns of each candidate's exchange, the question first; only exchanges of several turns."""
     memories: Mapping[int, Memory] = field(default_factory=dict)
-    """The memories that are shown, or would be in a longer answer."""
+    """The memories that are shown, or would be under a higher limit."""
     events: Mapping[int, tuple[Event, ...]] = field(default_factory=dict)
-    """What was decided about those memories, where anybody is told."""
+    """Decisions about those memories, if the reply shows them."""
     older: Mapping[int, int] = field(default_factory=dict)
-    """What a memory follows: the newer one of two about the same thing, and the older one."""
+    """Newer memory -> older memory about the same thing."""
     facts: Mapping[int, tuple[Fact, ...]] = field(default_factory=dict)
     usage: Mapping[int, Usage] = field(default_factory=dict)
     browsing: bool = False
-    """Whether nothing was asked for, so that the newest are shown."""
+    """Whether the query was blank and the newest memories are shown."""
     foreign: bool = False
-    """Whether the model does not know the script of the query, so that its cosines say nothing."""
+    """Whether the model does not know the script of the query, so its cosines mean nothing."""
     gibberish: bool = False
-    """Whether no word of the query is known to the store, and the model can only spell them."""
+    """Whether the store knows no word of the query and the model can only spell them out."""
     degraded: Degraded | None = None
     limited: Degraded | None = None
-    """What the limits left out of the query."""
+    """Which limit cut the query."""
     outcome: Outcome = "answered"
-    """Of the hits; without hits there is no answer."""
+    """Every hit counts as an answer unless a stage judges otherwise; without hits it becomes `none`."""
     evidence: Evidence | None = None
     chances: Mapping[int, float] = field(default_factory=dict)
-    """How likely each candidate is to answer, where only those that do were asked for."""
+    """Probability that each candidate answers, in a precise search."""
     hits: tuple[Hit, ...] = ()
     total: int = 0
     facets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -138,17 +138,17 @@ class State(Struct, frozen=True, kw_only=True):
 
     @property
     def where(self) -> Filter:
-        """Which memories the request and the query admit."""
+        """The filters of the request and the query."""
         return self.query.where
 
     @property
     def known(self) -> dict[int, Traits | Outlined]:
-        """What is known of each candidate, its text too where that was loaded."""
+        """The traits of each candidate, or its outline if that was loaded."""
         return {**self.traits, **self.outlines}
 
     @property
     def version(self) -> int | None:
-        """The version of the store that the indexes answered at; None where none was asked."""
+        """The store version that the indexes answered at; None if none was queried."""
         return next((each.version for each in self.rankings if each.version is not None), None)
 
     @property
@@ -165,24 +165,24 @@ class State(Struct, frozen=True, kw_only=True):
         return candidates.picked([at for at, row in enumerate(candidates.ids) if row not in far])
 
     def ranking(self, name: str) -> Ranking:
-        """Return the ranking *name*, empty if it was not asked for."""
+        """Return the ranking *name*, empty if there is none."""
         return next((each for each in self.rankings if each.name == name), None) or Ranking(name=name)
 
 
 class Watch(Struct, frozen=True, kw_only=True):
-    """When to give up: at a moment of `perf_counter`, or when the caller says so."""
+    """The deadline of a search, as a value of `perf_counter`, and its cancellation callback."""
 
     until: float = math.inf
     cancelled: Callable[[], bool] | None = None
 
     @classmethod
     def over(cls, request: Request) -> "Watch":
-        """Return a watch that starts now."""
+        """Return the deadline of a request that starts now."""
         until = math.inf if request.timeout is None else perf_counter() + request.timeout
         return cls(until=until, cancelled=request.cancelled)
 
     def check(self) -> None:
-        """Raise if it is time to give up."""
+        """Raise if the search is cancelled or out of time."""
         if self.cancelled is not None and self.cancelled():
             raise SearchCancelled("the search was cancelled", hint="ask again when you need the answer")
         if self.until < math.inf and perf_counter() >= self.until:
@@ -190,23 +190,23 @@ class Watch(Struct, frozen=True, kw_only=True):
 
 
 class SearchContext(Struct, frozen=True, kw_only=True):
-    """What a search works with: the store, how to rank, the time, and the models."""
+    """The store, the profile, the time and the models of a search."""
 
     store: Store
     profile: Profile
     now: datetime
     embedder: Embedder | None = None
     named: Callable[[str], Embedder | None] = lambda _: None
-    """Finds a model by its name: vectors of the one before serve until the new ones are made."""
+    """Finds a model by name: the previous model's vectors are used until the new ones are complete."""
     reranker: Callable[[], Reranker | None] = lambda: None
     look_through: Callable[[Request], tuple[Request, Boost | None]] = lambda request: (request, None)
-    """Returns a request as the lens it names leaves it, and what that lens makes of a memory."""
+    """Returns a request narrowed by its lens, and the boost of that lens."""
     begin: Callable[[str], object] = lambda _: None
-    """Begins to make the vector of a query that the embedder will be asked for."""
+    """Starts to embed a query in the background."""
     watch: Watch = Watch()
 
     @property
     def ask(self) -> Store:
-        """The store, unless the search is to be given up."""
+        """The store; raises if the search is cancelled or out of time."""
         self.watch.check()
         return self.store
