@@ -11,6 +11,7 @@ import stat
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, TextIO
@@ -131,7 +132,8 @@ def size_of(path: Path) -> int:
         return 0
 
 
-def open_text(path: Path) -> TextIO:
+@contextmanager
+def open_text(path: Path) -> Iterator[TextIO]:
     r"""Open *path*, however large, to be read as text with line ends as "\n"; raise FileError as `read_text` does.
 
     All of it is checked first, in blocks, so that a file that is not text is refused before any of it is used.
@@ -141,7 +143,8 @@ def open_text(path: Path) -> TextIO:
         encoding = _encoding(path, head)
         for _ in _decoded(path, encoding, chain([head], iter(lambda: file.read(_BLOCK_BYTES), b""))):
             pass
-    return path.open(encoding=encoding)
+        file.seek(0)
+        yield TextIOWrapper(file, encoding=encoding)
 
 
 def _decoded(path: Path, encoding: str, blocks: Iterable[bytes]) -> Iterator[str]:
