@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import click
 
 from recollect import __version__
+from recollect.surfaces.cli import GLOBAL
 from recollect.surfaces.program import cli
-from recollect.surfaces.typed import GLOBAL
 
 ENVIRONMENT = {
     "RECOLLECT_DB": "the store",

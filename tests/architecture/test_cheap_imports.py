@@ -44,14 +44,13 @@ SLOW = (
         "argparse",
         "asyncio",
         "calendar",
-        "click",
         "concurrent.futures",
         "csv",
         "ctypes",
         "dataclasses",
         "difflib",
     ),
-    *("email", "gettext", "hashlib", "http", "importlib.metadata", "locale", "logging", "multiprocessing"),
+    *("email", "hashlib", "http", "importlib.metadata", "logging", "multiprocessing"),
     *(
         "pickle",
         "platformdirs",
@@ -67,7 +66,7 @@ SLOW = (
 )
 """Modules of the standard library and of others that take long to load and that a search by words does not need."""
 OTHER_VERBS = (
-    *("recollect.surfaces.commands", "recollect.surfaces.program", "recollect.embedders.install"),
+    "recollect.embedders.install",
     *("recollect.evaluate.evaluate", "recollect.remember.import_files", "recollect.upkeep.purge"),
 )
 TELLING = """

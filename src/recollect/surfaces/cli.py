@@ -1,4 +1,4 @@
-"""The command line: what was typed is read, answered and written; what is not plain is read by click (`program.py`)."""
+"""Running a command: open its store, answer it, print the answer, and turn every error into one line."""
 
 import gc
 import io
@@ -8,20 +8,27 @@ import sys
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from recollect.errors import InputError, RecollectError
 from recollect.records import Progress
 from recollect.surfaces import session
 from recollect.surfaces.layout import Page, Piece, cut, folded, line, page_of
 from recollect.surfaces.terminal import is_screen, redraw, visible_line, visible_streams, write_rows
-from recollect.surfaces.typed import GLOBAL, read_typed
 
 if TYPE_CHECKING:
     from recollect.recollection import Recollection
     from recollect.surfaces.operations.answer import Answer, Operation
     from recollect.surfaces.operations.request import Call
 
+GLOBAL: Final = {
+    "db": "the store: a path, :memory: or postgresql://… (RECOLLECT_DB)",
+    "project": "the project to write to and to search (RECOLLECT_PROJECT)",
+    "profile": "how to rank: default, cortex, oro, boocode, nornicdb, engram, or a .toml file (RECOLLECT_PROFILE)",
+    "model": "the embedding model: a name, a folder, or none (RECOLLECT_MODEL)",
+    "reranker": "the folder of a cross-encoder that reads the best hits again, or none (RECOLLECT_RERANKER)",
+}
+"""The options that every command has, and what they say."""
 WHOLE = "what was changed is whole"
 EXIT_NOTHING, EXIT_INPUT, EXIT_TROUBLE, EXIT_STOPPED = 1, 2, 3, 130
 
@@ -36,7 +43,7 @@ def chosen_options(given: dict[str, Any], own: Container[str] = ()) -> dict[str,
 
     Those that the command has of its *own* stay in it.
     """
-    import click  # noqa: PLC0415  (a plain command is read without it)
+    import click  # noqa: PLC0415  (a served command comes without it)
 
     before = click.get_current_context().obj or {}
     return {key: (None if key in own else given.pop(key)) or before.get(key) for key in (*GLOBAL, "as_json")}
@@ -276,15 +283,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(words: list[str]) -> None:
     """Run a command whose streams are ready; whatever goes wrong is told, and ends in an exit code."""
     try:
-        typed = read_typed(words)
-        if typed is None:
-            from recollect.surfaces.program import run_program  # noqa: PLC0415
+        from recollect.surfaces.program import run_program  # noqa: PLC0415  (it builds on this module)
 
-            loaded()
-            run_program(words)
-        else:
-            with unread_is_no_error():
-                _answer(typed.operation, typed.given, typed.chosen)
+        run_program(words)
     except KeyboardInterrupt:
         _stop(WHOLE)
     except Exception as error:  # noqa: BLE001  (the last door: whatever it is, people get one line)

@@ -1,14 +1,13 @@
 """The table of operations as commands of click: their arguments and options, their help, what was perhaps meant."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from recollect.lazy import regex
+from recollect.surfaces.cli import GLOBAL
 from recollect.surfaces.completion import completer
-from recollect.surfaces.typed import GLOBAL, SEVERAL
 
 if TYPE_CHECKING:
     from recollect.surfaces.operations.answer import Operation
@@ -42,11 +41,15 @@ MEANT: Final = {
     "help": "--help",
 }
 """What people type who know other programs, and what it is called here."""
+SEVERAL: Final = ("paths", "words", "ids")
+"""Kinds of arguments that take all the words that are left."""
 ALSO: Final = "Also: --db, --project, --profile, --model, --reranker, --json; see: recollect --help"
 
 
 def perhaps(word: str, known: Iterable[str]) -> str:
     """Return a question for what was perhaps meant by *word*; blank when nothing is near."""
+    from difflib import get_close_matches  # noqa: PLC0415  (only for what nobody knows)
+
     near = get_close_matches(word.lower(), list(known), n=2, cutoff=0.6)
     return f"did you mean {' or '.join(near)}?" if near else ""
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,6 +86,8 @@ global_options(watch)
 
 def _program() -> str:
     """Return how to call this program from here."""
+    import shutil  # noqa: PLC0415
+
     path = Path(sys.argv[0])
     if shutil.which("recollect") or path.name != "recollect":
         return "recollect"
