@@ -318,13 +318,25 @@ def _ingest_batch(
 Scores = dict[int, float]
 
 
+class _Neighbors(Struct, kw_only=True):
+    """Stored memories near one draft."""
+
+    near: tuple[int, ...] = ()
+    """Those that share many words, and what they contradict."""
+    bm25: Scores = field(default_factory=dict)
+    cosines: Scores = field(default_factory=dict)
+
+    @property
+    def by_words(self) -> tuple[int, ...]:
+        """Return those found by words."""
+        return (*self.near, *self.bm25)
+
+
 class StoredCandidates(Struct, frozen=True, kw_only=True):
     """Stored memories that the drafts of a batch may repeat or be near to, by the positions of the drafts."""
 
     same: Mapping[Key, int]
-    near: Sequence[Sequence[int]]
-    cosines: Sequence[Scores]
-    bm25: Sequence[Scores]
+    neighbors: Sequence[_Neighbors]
     memories: Mapping[int, Memory]
     variants: Mapping[int, tuple[str, ...]]
     forgotten: Mapping[int, int]
@@ -342,66 +354,59 @@ class StoredCandidates(Struct, frozen=True, kw_only=True):
 
     def candidates(self, place: int, kind: str) -> Iterator[DuplicateCandidate]:
         """Yield what the draft at *place* may be a duplicate of."""
-        cosines, bm25 = self.cosines[place], self.bm25[place]
-        for row in dict.fromkeys((*self.near[place], *cosines, *bm25)):
+        found = self.neighbors[place]
+        for row in dict.fromkeys((*found.near, *found.cosines, *found.bm25)):
             memory, variants = self.memories[row], self.variants.get(row, ())
             if memory.kind == kind and not is_standalone(memory) and is_comparable(memory):
-                yield DuplicateCandidate(memory=memory, variants=variants, cosine=cosines.get(row), bm25=bm25.get(row))
+                cosine, bm25 = found.cosines.get(row), found.bm25.get(row)
+                yield DuplicateCandidate(memory=memory, variants=variants, cosine=cosine, bm25=bm25)
 
 
 def _find_existing(batch: Sequence[_Entry], context: IngestContext, *, few: bool) -> StoredCandidates:
     """Look up what is the same and what is near, and load each memory once."""
-    by_words = context.profile.dedup == "words"
-    same, near = _known(batch, context.store, by_words=by_words)
-    bm25: list[Scores] = [{} for _ in batch]
-    cosines: list[Scores] = [{} for _ in batch]
-    new = [place for place, entry in enumerate(batch) if not entry.standalone and entry.key not in same]
-    for place in new:
-        made = batch[place].draft.embedding
-        embedding = None if made is not None and made.given and by_words and not few else made
-        if few or embedding is not None or not by_words:
-            bm25[place] = by_bm25(batch[place].memory, context)
-        by_word = (*near[place], *bm25[place])
-        if embedding is not None and (not by_words or (few and max(by_word, default=0) <= MAX_SCANNED_ID)):
-            cosines[place] = _nearest(embedding, batch[place].memory, context.store)
-        if embedding is not None and by_words:
-            rows = [row for row in by_word if row not in cosines[place]]
-            cosines[place] |= _cosines(embedding, rows, context.store)
+    store = context.store
+    same, neighbors = _known(batch, store, by_words=context.profile.dedup == "words")
+    for entry, found in zip(batch, neighbors, strict=True):
+        if not entry.standalone and entry.key not in same:
+            _look_up(entry, found, context, few=few)
+    _add_contradicted(batch, neighbors, store)
     owners = (entry.owner.id for entry in batch if entry.owner is not None)
-    forgotten = forgotten_rows([entry.memory for entry in batch], context.store)
-    further = _with_contradicted(batch, near, bm25, context.store)
-    found = (row for each in (*further, *cosines, *bm25) for row in each)
-    rows = sorted({*same.values(), *owners, *forgotten.values(), *found})
-    memories = _with_successors(rows, same.values(), context.store) if rows else {}
-    variants = context.store.wordings(list(memories), scope=ALL_PROJECTS) if rows else {}
-    return StoredCandidates(
-        same=same,
-        near=further,
-        cosines=cosines,
-        bm25=bm25,
-        memories=memories,
-        variants=variants,
-        forgotten=forgotten,
-    )
+    forgotten = forgotten_rows([entry.memory for entry in batch], store)
+    near = (row for found in neighbors for row in (*found.by_words, *found.cosines))
+    rows = sorted({*same.values(), *owners, *forgotten.values(), *near})
+    memories = _with_successors(rows, same.values(), store) if rows else {}
+    variants = store.wordings(list(memories), scope=ALL_PROJECTS) if rows else {}
+    return StoredCandidates(same=same, neighbors=neighbors, memories=memories, variants=variants, forgotten=forgotten)
 
 
-def _with_contradicted(
-    batch: Sequence[_Entry], near: Sequence[Sequence[int]], bm25: Sequence[Scores], store: Store
-) -> list[Sequence[int]]:
-    """Return *near* with the memories that those contradict, for drafts that are not the owner's.
+def _look_up(entry: _Entry, found: _Neighbors, context: IngestContext, *, few: bool) -> None:
+    """Add what BM25 and vectors find for a draft that is new."""
+    by_words, embedding = context.profile.dedup == "words", entry.draft.embedding
+    if embedding is not None and embedding.given and by_words and not few:
+        embedding = None
+    if few or embedding is not None or not by_words:
+        found.bm25 = by_bm25(entry.memory, context)
+    if embedding is None:
+        return
+    if not by_words or (few and max(found.by_words, default=0) <= MAX_SCANNED_ID):
+        found.cosines = _nearest(embedding, entry.memory, context.store)
+    if by_words:
+        rows = [row for row in found.by_words if row not in found.cosines]
+        found.cosines |= _cosines(embedding, rows, context.store)
+
+
+def _add_contradicted(batch: Sequence[_Entry], neighbors: Sequence[_Neighbors], store: Store) -> None:
+    """Add the memories that near ones contradict, for drafts that are not the owner's.
 
     A writer who says many similar things must not crowd out what the owner says.
     """
-    met = {
-        place: (*near[place], *bm25[place])
-        for place, entry in enumerate(batch)
-        if entry.memory.trust != "owner" and (near[place] or bm25[place])
-    }
-    rows = sorted({row for each in met.values() for row in each})
+    others = [found for entry, found in zip(batch, neighbors, strict=True) if entry.memory.trust != "owner"]
+    rows = sorted({row for found in others for row in found.by_words})
     events = store.history(rows, scope=ALL_PROJECTS, verbs=DECIDING) if rows else {}
     opposed = {row: contradicted(log) for row, log in events.items()}
-    added = {place: [other for row in each for other in opposed.get(row, ())] for place, each in met.items()}
-    return [(*each, *dict.fromkeys(added.get(place, ()))) for place, each in enumerate(near)]
+    for found in others:
+        added = (other for row in found.by_words for other in opposed.get(row, ()))
+        found.near = (*found.near, *dict.fromkeys(added))
 
 
 def _with_successors(rows: Sequence[int], same: Iterable[int], store: Store) -> dict[int, Memory]:
@@ -415,10 +420,10 @@ def _with_successors(rows: Sequence[int], same: Iterable[int], store: Store) -> 
     return memories
 
 
-def _known(batch: Sequence[_Entry], store: Store, *, by_words: bool) -> tuple[dict[Key, int], list[tuple[int, ...]]]:
+def _known(batch: Sequence[_Entry], store: Store, *, by_words: bool) -> tuple[dict[Key, int], list[_Neighbors]]:
     """Return the memory of each key and, *by_words*, the memories that share many words with each entry."""
     same: dict[Key, int] = {}
-    near: list[tuple[int, ...]] = [()] * len(batch)
+    neighbors = [_Neighbors() for _ in batch]
     for project in {each.memory.project for each in batch}:
         places = [place for place, each in enumerate(batch) if each.memory.project == project]
         keys = [key for place in places if (key := batch[place].key) is not None]
@@ -432,8 +437,8 @@ def _known(batch: Sequence[_Entry], store: Store, *, by_words: bool) -> tuple[di
         same |= {(project, *key): row for key, row in known.by_digest.items()}
         same |= {(project, *key): row for key, row in known.by_external_id.items()}
         for place, rows in zip(compared, known.near, strict=True):
-            near[place] = rows
-    return same, near
+            neighbors[place].near = rows
+    return same, neighbors
 
 
 def _cosines(embedding: Embedding, rows: Sequence[int], store: Store) -> Scores:

@@ -238,14 +238,19 @@ class _Prefix(Struct, frozen=True, kw_only=True):
     stays: bool
 
 
+def _table(name: str) -> list[str]:
+    """Return the rows of a data file next to this module."""
+    text = Path(__file__).with_name(name).read_text("utf-8")
+    return [row for row in text.splitlines() if row and not row.startswith("#")]
+
+
 @cache
 def _prefixes() -> tuple[tuple[str, tuple[_Prefix, ...]], ...]:
     """Return the beginnings by the sign they end with: without an underscore in a text, half of them are absent.
 
     An address contains a slash, and stays when its end is taken.
     """
-    table = Path(__file__).with_name("secret_prefixes.txt").read_text("utf-8")
-    rows = [row.split() for row in table.splitlines() if row and not row.startswith("#")]
+    rows = [row.split() for row in _table("secret_prefixes.txt")]
     every = [
         _Prefix(kind=kind, cue=cue, body=BODIES[body[0]], least=int(body[1:]), stays=cue.endswith("/"))
         for kind, *cues, body in rows
@@ -262,7 +267,7 @@ def _tokens(text: str, long: str) -> Iterator[SecretSpan]:
             for prefix in prefixes:
                 if prefix.cue in long:
                     yield from _with_prefix(text, prefix)
-    for kind, cues, pattern in _SHAPES:
+    for kind, cues, pattern in _shapes():
         for cue in cues:
             if cue in long:
                 yield from _with_shape(text, kind, pattern)
@@ -299,38 +304,14 @@ def _end_of(run: str, text: str, at: int) -> int:
 
 # --- tokens known by their form -------------------------------------------------------------
 
-_SHAPES: Final = (
-    ("aws", ("AKIA", "ASIA", "ABIA", "ACCA"), r"(?<![A-Za-z0-9])A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    ("jwt", ("eyJ",), r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"),
-    ("sendgrid", ("SG.",), r"(?<![A-Za-z0-9])SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
-    ("telegram", (":AA",), r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{32,36}"),
-    ("discord", (".",), r"(?<=[A-Za-z0-9])\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}"),
-    ("firebase", (":APA91b",), r"(?<![A-Za-z0-9_-])AAAA[A-Za-z0-9_-]{7}:APA91b[A-Za-z0-9_-]{100,200}"),
-    ("dynatrace", ("dt0",), r"(?<![A-Za-z0-9])dt0[a-z][0-9]{2}\.[A-Z0-9]{20,30}\.[A-Z0-9]{60,70}"),
-    ("square", ("sq0",), r"(?<![A-Za-z0-9])sq0[a-z]{3}-[A-Za-z0-9_-]{22,50}"),
-    ("newrelic", ("NRAL",), r"(?<![A-Za-z0-9])[0-9a-z]{30,40}NRAL(?![A-Za-z0-9])"),
-    ("nats", ("SU", "SA"), r"(?<![A-Za-z0-9])S[UA][A-Z2-7]{54,58}(?![A-Za-z0-9])"),
-    ("mailchimp", ("-us",), r"(?<![0-9a-zA-Z])[0-9a-zA-Z]{32}-us[0-9]{1,2}(?![0-9a-zA-Z])"),
-    ("airtable", ("pat",), r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
-    ("azure", ("Q~",), r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"),
-    ("terraform", (".atlasv1.",), r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,80}"),
-    ("fly", ("fm1_", "fm2_", "fo1_"), r"(?<![A-Za-z0-9])FlyV1 f[mo][12]_[A-Za-z0-9+/=_,-]{40,}+"),
-    ("cloudflare", ("v1.0-",), r"(?<![A-Za-z0-9])v1\.0-[0-9a-f]{24}-[0-9a-f]{146}"),
-    ("paypal", ("access_token$",), r"access_token\$(?:production|sandbox)\$[a-z0-9]{13,20}\$[0-9a-z]{32}"),
-    (
-        "1password",
-        ("A3-",),
-        r"(?<![A-Z0-9-])A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}(?![A-Z0-9])",
-    ),
-    (
-        "hash",
-        ("$2", "$1$", "$5$", "$6$", "$y$", "$apr1$", "$argon2", "$scrypt$"),
-        # A hash of bcrypt tells nothing by itself; behind `name:` it is a line of a file of passwords.
-        r"(?:(?<=[\w.-]:)\$2[abxy]?|\$(?:1|5|6|y|apr1|argon2(?:id|i|d)|scrypt))\$[A-Za-z0-9./+=,$-]{20,}+",
-    ),
-    ("hash", ("pbkdf2_sha",), r"pbkdf2_sha[0-9]{1,3}\$[0-9]{3,8}\$[A-Za-z0-9]{6,40}\$[A-Za-z0-9+/]{20,100}={0,2}"),
-    ("hash", ("{S", "{s"), r"\{(?i:S?SHA(?:256|512)?|SMD5)\}[A-Za-z0-9+/]{20,120}={0,2}"),
-)
+
+@cache
+def _shapes() -> tuple[tuple[str, tuple[str, ...], str], ...]:
+    """Return the kind, the cues and the pattern of each form."""
+    rows = (row.split(None, 2) for row in _table("secret_shapes.txt"))
+    return tuple((kind, tuple(cues.split(",")), pattern) for kind, cues, pattern in rows)
+
+
 _JWK: Final = r"\"d\"\s{0,4}:\s{0,4}\"(?P<value>[A-Za-z0-9_-]{40,}+)"
 _ALPHANUMERIC: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
