@@ -77,7 +77,7 @@ def conflicts_of(
     among *rows* is loaded together.
     """
     named = {row: contradicted(log) for row, log in events.items() if row in rows}
-    held = _with_successors({other for others in named.values() for other in others} - rows, rows, load)
+    held = with_successors({other for others in named.values() for other in others} - rows, rows, load)
     found: dict[int, set[int]] = defaultdict(set)
     for row, others in named.items():
         for other in {_successor(each, rows, held) for each in others} - {row}:
@@ -87,8 +87,8 @@ def conflicts_of(
     return {row: tuple(sorted(others)) for row, others in found.items()}, held
 
 
-def _with_successors(wanted: AbstractSet[int], rows: AbstractSet[int], load: Load) -> dict[int, Memory]:
-    """Load the memories *wanted* at one go, then, where they were superseded, their successors."""
+def with_successors(wanted: AbstractSet[int], rows: AbstractSet[int], load: Load) -> dict[int, Memory]:
+    """Load the memories *wanted* in one query, then their successors that are not among *rows*."""
     held: dict[int, Memory] = {}
     while wanted:
         found = load(sorted(wanted))

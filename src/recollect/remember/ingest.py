@@ -53,7 +53,16 @@ from recollect.remember.redact import FoundSecret
 from recollect.replies import Degraded
 from recollect.stores.contract import ALIKE, Store
 from recollect.text.tokenizer import read_words, significant
-from recollect.trust import DECIDING, EVIDENCE, against, contradicted, may_change, may_replace, outranks
+from recollect.trust import (
+    DECIDING,
+    EVIDENCE,
+    against,
+    contradicted,
+    may_change,
+    may_replace,
+    outranks,
+    with_successors,
+)
 from recollect.vectors import matrix
 
 DRAFTS_PER_BATCH: Final = 500
@@ -412,12 +421,8 @@ def _add_contradicted(batch: Sequence[_Entry], neighbors: Sequence[_Neighbors], 
 def _with_successors(rows: Sequence[int], same: Iterable[int], store: Store) -> dict[int, Memory]:
     """Load *rows*, and all successors of the *same* words."""
     memories = store.load(rows, scope=ALL_PROJECTS)
-    new = {memories[row].superseded_by or 0 for row in same if row in memories} - {0, *memories}
-    while new:
-        found = store.load(sorted(new), scope=ALL_PROJECTS)
-        memories |= found
-        new = {memory.superseded_by or 0 for memory in found.values()} - {0, *memories}
-    return memories
+    newer = {memories[row].superseded_by or 0 for row in same if row in memories} - {0, *memories}
+    return memories | with_successors(newer, memories.keys(), lambda ids: store.load(ids, scope=ALL_PROJECTS))
 
 
 def _known(batch: Sequence[_Entry], store: Store, *, by_words: bool) -> tuple[dict[Key, int], list[_Neighbors]]:
