@@ -7,7 +7,7 @@ from typing import Final
 from recollect.records import Memory
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.json_stream import decode
-from recollect.remember.formats.portions import Lines, Made, in_parts, records_in, text_at
+from recollect.remember.formats.portions import Made, RecordLines, in_parts, records_in, text_at
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.values import as_line, as_tags
 from recollect.text.dates import as_moment
@@ -37,7 +37,7 @@ def is_beads(glimpse: Glimpse) -> bool:
 
 def read_beads(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield a memory for each issue; a deleted one is counted."""
-    lines = Lines(path=path)
+    lines = RecordLines(path=path)
     yield from in_parts(_issue(record, origin, line) for line, record in lines.records())
     yield lines.report()
 

@@ -9,7 +9,7 @@ from recollect.records import Memory
 from recollect.remember.find_files import open_file
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.json_stream import decode
-from recollect.remember.formats.portions import Lines, Made, in_parts, json_document, records_in, text_at
+from recollect.remember.formats.portions import Made, RecordLines, in_parts, json_document, records_in, text_at
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.values import as_line
 from recollect.text.dates import as_moment
@@ -37,7 +37,7 @@ def is_knowledge_graph(glimpse: Glimpse) -> bool:
 def read_knowledge_graph(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield a memory for each observation and each relation."""
     graph = _as_object(path)
-    lines = Lines(path=path)
+    lines = RecordLines(path=path)
     records = lines.records() if graph is None else ((None, each) for each in graph)
     yield from in_parts(made for line, record in records for made in _memories(record, origin, line))
     yield lines.report()

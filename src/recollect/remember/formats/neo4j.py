@@ -6,7 +6,7 @@ from typing import Final
 
 from recollect.remember.find_files import open_file
 from recollect.remember.formats.format import Glimpse
-from recollect.remember.formats.portions import Lines, Made, in_parts, json_document, records_in
+from recollect.remember.formats.portions import Made, RecordLines, in_parts, json_document, records_in
 from recollect.remember.formats.record import Exported, Origin, Parsed, Record, as_memory, content_of, without_vector
 from recollect.remember.formats.values import as_line, as_tags, flatten
 
@@ -25,7 +25,7 @@ def is_neo4j(glimpse: Glimpse) -> bool:
 
 def read_neo4j(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield a memory for each node: its labels are tags, its properties fields, its embedding the vector."""
-    lines = Lines(path=path)
+    lines = RecordLines(path=path)
     listed = None if path.suffix.lower() != ".json" else _listed(path)
     records: Iterable[tuple[int | None, Record]] = (
         lines.records() if listed is None else ((None, each) for each in listed)

@@ -7,14 +7,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
 
-from msgspec import Struct, field
-
 from recollect.errors import FileError
 from recollect.records import Memory
 from recollect.remember.find_files import open_file, read_text, shown
 from recollect.remember.formats.chat import Threads
-from recollect.remember.formats.json_stream import JsonError, JsonStream, decode
+from recollect.remember.formats.json_stream import JsonStream, decode
 from recollect.remember.formats.record import Exported, Origin, Parsed, Record
+from recollect.remember.formats.transcript import ReadLog, records_of
 from recollect.remember.formats.turns import Said, turns_of
 
 T = TypeVar("T")
@@ -87,28 +86,15 @@ def array_in(path: Path, key: str) -> Iterator[object]:
             ) from error
 
 
-class Lines(Struct, kw_only=True):
+class RecordLines(ReadLog, kw_only=True):
     """The records of a JSONL file, one a line, and the problems with other lines."""
 
     path: Path
-    problems: list[str] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
 
     def records(self) -> Iterator[tuple[int, Record]]:
-        """Yield each line that is an object, with its number; other values are counted, other texts are problems."""
-        for number, line in numbered_lines(self.path):
-            if not line.strip():
-                continue
-            try:
-                value = decode(line.decode("utf-8-sig"))
-            except ValueError as error:
-                reason = error if isinstance(error, JsonError) else "cannot be decoded"
-                self.problems.append(f"line {number}: not JSON ({reason})")
-                continue
-            if isinstance(value, dict):
-                yield number, value
-            else:
-                self.skipped["unknown line"] += 1
+        """Yield each line that is an object, with its number."""
+        with open_file(self.path) as file:
+            yield from records_of(file, self)
 
     def report(self) -> Parsed:
         """Return the problems and counts of skipped lines so far."""

@@ -33,14 +33,19 @@ class Lines(Protocol):
         ...
 
 
-class Session(Struct, kw_only=True):
-    """What was read of one recorded session so far."""
+class ReadLog(Struct, kw_only=True):
+    """The problems of a file, and how many of its records were skipped, by reason."""
+
+    skipped: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+
+
+class Session(ReadLog, kw_only=True):
+    """One recorded session while it is read."""
 
     id: str = ""
     title: str = ""
     said: list[Said] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
-    problems: list[str] = field(default_factory=list)
 
     def say(self, each: Said) -> None:
         """Keep a turn without what recollect itself had recalled in it; a very long one in pieces."""
@@ -79,16 +84,16 @@ def filled(**about: object) -> dict[str, object]:
 # --- lines ----------------------------------------------------------------------------------
 
 
-def records_of(lines: Lines, session: Session) -> Iterator[tuple[int, Record]]:
-    """Yield the number and the record of each line; other lines are counted or reported in *session*."""
+def records_of(lines: Lines, log: ReadLog) -> Iterator[tuple[int, Record]]:
+    """Yield the number and the object of each line; other lines are counted or reported in *log*."""
     for number in count(1):
         raw = lines.readline(MAX_RECORD_BYTES)
         if not raw:
             return
         if len(raw) == MAX_RECORD_BYTES and not raw.endswith(b"\n"):
             _finish_line(lines)
-            session.problems.append(f"line {number}: longer than {MAX_RECORD_BYTES // 1024 // 1024} MB")
-        elif (value := _record(raw, number, session)) is not None:
+            log.problems.append(f"line {number}: longer than {MAX_RECORD_BYTES // 1024 // 1024} MB")
+        elif (value := _record(raw, number, log)) is not None:
             yield number, value
 
 
@@ -97,19 +102,19 @@ def _finish_line(lines: Lines) -> None:
         pass
 
 
-def _record(raw: bytes, number: int, session: Session) -> Record | None:
+def _record(raw: bytes, number: int, log: ReadLog) -> Record | None:
     if raw.isspace():
         return None
     try:
         value = decode(raw.decode("utf-8-sig" if number == 1 else "utf-8", "replace").strip())
-    except ValueError:
+    except ValueError as error:
         if raw.endswith(b"\n"):
-            session.problems.append(f"line {number}: not JSON")
-        else:  # the session may be going on
-            session.skipped["unfinished line"] += 1
+            log.problems.append(f"line {number}: not JSON ({error})")
+        else:  # a program may be writing it
+            log.skipped["unfinished line"] += 1
         return None
     if not isinstance(value, dict):
-        session.skipped["unknown line"] += 1
+        log.skipped["unknown line"] += 1
         return None
     return value
 

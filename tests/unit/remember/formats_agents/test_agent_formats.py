@@ -304,7 +304,7 @@ def test_a_line_that_is_being_written_is_no_error_and_a_broken_one_is(tmp_path: 
 
     parsed = read_file(path)
 
-    assert parsed.problems == ("line 2: not JSON",)
+    assert parsed.problems == ("line 2: not JSON (Expecting value)",)
     assert parsed.skipped == {"unknown line": 1, "unfinished line": 1}
 
 
