@@ -6,7 +6,7 @@ Nothing is written to disk, so the names in an archive cannot escape a folder.
 import math
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from lzma import LZMAError
 from pathlib import Path
@@ -34,17 +34,10 @@ _BROKEN: Final = (
 """What damaged, encrypted and oddly packed archives raise."""
 
 
-class XmlHandler:
-    """Receives an XML document while it is parsed; subclasses override what they need."""
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Receive the start of an element."""
-
-    def end(self, tag: str) -> None:
-        """Receive the end of an element."""
-
-    def text(self, words: str) -> None:
-        """Receive text."""
+StartElement = Callable[[str, dict[str, str]], None]
+"""Receives the name and the attributes of an element."""
+Receive = Callable[[str], None]
+"""Receives the name of an element that ends, or text."""
 
 
 class Archive:
@@ -85,15 +78,14 @@ class Archive:
         except _BROKEN as error:
             raise FileError(f"{name} cannot be unpacked", hint="unpack the archive yourself") from error
 
-    def parse(self, name: str, handler: XmlHandler) -> None:
-        """Send the XML of the member *name* to *handler*; raise FileError if it declares a document type."""
+    def parse(self, name: str, start: StartElement, end: Receive | None = None, text: Receive | None = None) -> None:
+        """Parse the XML of the member *name* as a stream; raise FileError if it declares a document type."""
         raw = self.read(name)
         if not raw:
             return
         parser = ParserCreate(namespace_separator="}")
         parser.buffer_text = True
-        parser.StartElementHandler, parser.EndElementHandler = handler.start, handler.end
-        parser.CharacterDataHandler = handler.text
+        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
         parser.StartDoctypeDeclHandler = self._refuse
         try:
             parser.Parse(raw, True)

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from recollect.errors import FileError
 from recollect.records import Memory
 from recollect.remember.find_files import shown
-from recollect.remember.formats.archive import XmlHandler, open_document
+from recollect.remember.formats.archive import open_document
 from recollect.remember.formats.html_text import page_of
 from recollect.remember.formats.office import Metadata, local
 from recollect.remember.formats.outline import outlined
@@ -22,12 +22,12 @@ def read_epub(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield the memories of each chapter, by its headings; the section begins with the title of the book."""
     with open_document(path, what="an EPUB book") as archive:
         container = _Container()
-        archive.parse("META-INF/container.xml", container)
+        archive.parse("META-INF/container.xml", container.start)
         package = _Package()
-        archive.parse(container.package, package)
+        archive.parse(container.package, package.start, package.metadata.end, package.metadata.text)
         if not package.chapters:
             raise FileError(f"{shown(path)} is not an EPUB book: it names no chapters", hint="look at it in a reader")
-        title, author = package.values.get("title", ""), package.values.get("creator", "")
+        title, author = package.metadata.values.get("title", ""), package.metadata.values.get("creator", "")
         about = {name: value for name, value in (("book", title), ("author", author)) if value}
         template = Memory(content="", title=title, source=origin.source, observed_at=origin.date, metadata=about)
         folder = posixpath.dirname(container.package)
@@ -39,7 +39,7 @@ def read_epub(path: Path, origin: Origin) -> Iterator[Parsed]:
                 yield Parsed(memories=tuple(outlined(page.blocks, template, within=title)))
 
 
-class _Container(XmlHandler):
+class _Container:
     """The path of the book's description."""
 
     def __init__(self) -> None:
@@ -51,17 +51,17 @@ class _Container(XmlHandler):
             self.package = attributes.get("full-path", "")
 
 
-class _Package(Metadata):
+class _Package:
     """The description of a book: its title, and its chapters in order."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self.metadata = Metadata()
         self._pages: dict[str, str] = {}
         self.chapters: list[str] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Receive a file of the book, or its place in the order."""
-        super().start(tag, attributes)
+        self.metadata.start(tag, attributes)
         match local(tag):
             case "item" if attributes.get("media-type") in _PAGES:
                 # The table of contents only repeats the chapters.

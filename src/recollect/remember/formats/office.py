@@ -6,43 +6,75 @@ Both are archives of XML, which is parsed as a stream; no tree is built.
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from msgspec import Struct, field
 
 from recollect.lazy import regex
 from recollect.records import Memory
-from recollect.remember.formats.archive import Archive, XmlHandler, open_document
+from recollect.remember.formats.archive import Archive, open_document
 from recollect.remember.formats.outline import Block, OpenTable, outlined
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.text.dates import as_moment
 
 _HEADING: Final = regex(r"heading (\d)", re.IGNORECASE)
 _MAX_DEPTH: Final = 9
+_NO_RANKS: Final[Mapping[str, int]] = {}
+_WORD_ROLES: Final = {
+    "p": "paragraph",
+    "tbl": "table",
+    "tblHeader": "header",
+    "tr": "row",
+    "tc": "cell",
+    "t": "text",
+    "pStyle": "style",
+    "outlineLvl": "level",
+    "numPr": "item",
+    "tab": "tab",
+    "br": "line break",
+    "cr": "line break",
+    "noBreakHyphen": "hyphen",
+}
+"""What the elements of a Word document are; without `text`, all text of a paragraph is shown."""
+_OPEN_ROLES: Final = {
+    "p": "paragraph",
+    "h": "paragraph",
+    "list": "list",
+    "table": "table",
+    "table-header-rows": "header",
+    "table-row": "row",
+    "table-cell": "cell",
+    "tab": "space",
+    "s": "space",
+    "line-break": "line break",
+}
+_OPEN_SILENT: Final = frozenset({"tracked-changes", "table-of-content", "forms", "annotation", "automatic-styles"})
+"""Elements of an OpenDocument whose contents are not shown."""
+_CHARACTERS: Final = {"tab": "\t", "space": " ", "line break": "\n", "hyphen": "-"}
 
 
 def read_docx(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield a memory for each section of a Word document; its title is above all headings."""
     with open_document(path, what="a Word document") as archive:
         styles = _Styles()
-        archive.parse("word/styles.xml", styles)
-        body = _WordBody(styles.ranks())
+        archive.parse("word/styles.xml", styles.start)
+        body = _Body(_WORD_ROLES, frozenset({"Fallback"}), styles.ranks())  # the same again, for old programs
         for part in ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml"):
-            archive.parse(part, body)
+            archive.parse(part, body.start, body.end, body.text)
         yield _parsed(body.blocks, archive, "docProps/core.xml", origin)
 
 
 def read_odt(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield a memory for each section of an OpenDocument text."""
     with open_document(path, what="an OpenDocument text") as archive:
-        body = _OpenDocumentBody()
-        archive.parse("content.xml", body)
+        body = _Body(_OPEN_ROLES, _OPEN_SILENT)
+        archive.parse("content.xml", body.start, body.end, body.text)
         yield _parsed(body.blocks, archive, "meta.xml", origin)
 
 
 def _parsed(blocks: list[Block], archive: Archive, part: str, origin: Origin) -> Parsed:
     metadata = Metadata()
-    archive.parse(part, metadata)
+    archive.parse(part, metadata.start, metadata.end, metadata.text)
     about = metadata.values
     title, author = about.get("title", ""), about.get("creator", "")
     template = Memory(
@@ -60,7 +92,7 @@ def local(tag: str) -> str:
     return tag.rpartition("}")[2]
 
 
-class Metadata(XmlHandler):
+class Metadata:
     """What a document says of itself, by Dublin Core name; the first value of each counts."""
 
     def __init__(self) -> None:
@@ -89,35 +121,41 @@ class _Paragraph(Struct, kw_only=True):
     item: bool = False
 
 
-class _Body(XmlHandler):
+class _Body:
     """Collects the blocks of a document: its paragraphs, and its tables as rows of text."""
 
-    roles: ClassVar[Mapping[str, str]]
-    """What the elements are: paragraph, table, header, row, cell."""
-    silent: ClassVar[frozenset[str]]
-    """Elements whose contents are not shown."""
-
-    def __init__(self) -> None:
+    def __init__(self, roles: Mapping[str, str], silent: frozenset[str], ranks: Mapping[str, int] = _NO_RANKS) -> None:
         self.blocks: list[Block] = []
-        self.paragraphs: list[_Paragraph] = []
+        self._roles, self._silent_names, self._ranks = roles, silent, ranks
+        self._paragraphs: list[_Paragraph] = []
         self._table: OpenTable | None = None
         self._cell: list[str] | None = None
-        self._silent = 0
+        self._silent = self._lists = 0
+        self._shows_text = "text" not in roles.values()
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Receive the start of an element."""
         name = local(tag)
-        if self._silent or name in self.silent:
+        if self._silent or name in self._silent_names:
             self._silent += 1
             return
         about = {local(key): value for key, value in attributes.items()}
-        role, table = self.roles.get(name), self._table
-        if role == "paragraph":
-            self.paragraphs.append(self.paragraph(name, about))
-        elif role == "table" and table is None:
-            self._table = OpenTable()
-        elif role is None or table is None:
-            self.enter(name, about)
+        match self._roles.get(name):
+            case "paragraph":
+                self._paragraphs.append(_Paragraph(rank=_rank_of(name, about), item=self._lists > 0))
+            case "list":
+                self._lists += 1
+            case "text":
+                self._shows_text = bool(self._paragraphs)
+            case "table" | "header" | "row" | "cell" as role:
+                self._start_in_table(role)
+            case role if role and self._paragraphs:
+                self._mark(self._paragraphs[-1], role, about.get("val", ""))
+
+    def _start_in_table(self, role: str) -> None:
+        table = self._table
+        if table is None:
+            self._table = OpenTable() if role == "table" else None
         elif role == "table":
             table.depth += 1
         elif role == "header":
@@ -127,39 +165,44 @@ class _Body(XmlHandler):
         elif table.depth == 1:
             self._cell = []
 
-    def paragraph(self, name: str, about: Mapping[str, str]) -> _Paragraph:
-        """Return the paragraph that the element *name* begins."""
-        raise NotImplementedError
-
-    def enter(self, name: str, about: Mapping[str, str]) -> None:
-        """Enter an element that has no role."""
-
-    def leave(self, name: str) -> None:
-        """Leave an element that has no role."""
+    def _mark(self, paragraph: _Paragraph, role: str, value: str) -> None:
+        """Note a property or a special character of a paragraph."""
+        match role:
+            case "style":
+                paragraph.rank = self._ranks.get(value, 0)
+            case "level" if value in {*"012345678"}:
+                paragraph.rank = int(value) + 2
+            case "item":
+                paragraph.item = True
+            case _ if role in _CHARACTERS:
+                paragraph.words.append(_CHARACTERS[role])
 
     def end(self, tag: str) -> None:
         """Receive the end of an element."""
         if self._silent:
             self._silent -= 1
             return
-        role, table = self.roles.get(local(tag)), self._table
-        if role is None:
-            self.leave(local(tag))
-        elif role == "paragraph" and self.paragraphs:
-            self._add(self.paragraphs.pop())
-        elif role == "cell" and table is not None and table.depth == 1 and self._cell is not None:
-            table.add_cell(" ".join(self._cell))
-            self._cell = None
-        elif role == "table" and table is not None:
-            table.depth -= 1
-            if not table.depth:
-                self._table = None
-                self.blocks.append(table.block())
+        table = self._table
+        match self._roles.get(local(tag)):
+            case "paragraph" if self._paragraphs:
+                self._add(self._paragraphs.pop())
+            case "list":
+                self._lists -= 1
+            case "text":
+                self._shows_text = False
+            case "cell" if table is not None and table.depth == 1 and self._cell is not None:
+                table.add_cell(" ".join(self._cell))
+                self._cell = None
+            case "table" if table is not None:
+                table.depth -= 1
+                if not table.depth:
+                    self._table = None
+                    self.blocks.append(table.block())
 
     def text(self, words: str) -> None:
         """Receive text."""
-        if self.paragraphs and not self._silent:
-            self.paragraphs[-1].words.append(words)
+        if self._paragraphs and self._shows_text and not self._silent:
+            self._paragraphs[-1].words.append(words)
 
     def _add(self, paragraph: _Paragraph) -> None:
         """Add a paragraph to the document, or to the cell it is in."""
@@ -170,6 +213,14 @@ class _Body(XmlHandler):
             self.blocks.append(Block(words=f"- {words}" if item and not rank else words, rank=rank, tight=item))
         elif self._cell is not None:
             self._cell.append(words)
+
+
+def _rank_of(name: str, about: Mapping[str, str]) -> int:
+    """Return the rank of an OpenDocument heading; 0 for a paragraph."""
+    if name != "h":
+        return 0
+    level = about.get("outline-level", "1")[:1]
+    return int(level) if level in {*"123456789"} else 1
 
 
 # --- Word -----------------------------------------------------------------------------------
@@ -183,7 +234,7 @@ class _Style(Struct, kw_only=True):
     level: int | None = None
 
 
-class _Styles(XmlHandler):
+class _Styles:
     """The styles of a Word document: a paragraph is a heading by its style, or by one that this is based on."""
 
     def __init__(self) -> None:
@@ -220,87 +271,3 @@ class _Styles(XmlHandler):
                 return 1 if name == "title" else 1 + (int(found[1]) if found else (style.level or 0) + 1)
             key = style.based_on
         return 0
-
-
-class _WordBody(_Body):
-    """The text of a Word document, without deletions under tracked changes and without field codes."""
-
-    roles: ClassVar = {"p": "paragraph", "tbl": "table", "tblHeader": "header", "tr": "row", "tc": "cell"}
-    silent: ClassVar = frozenset({"Fallback"})  # the same content again, for old programs
-
-    def __init__(self, ranks: Mapping[str, int]) -> None:
-        super().__init__()
-        self._ranks = ranks
-        self._is_text = False
-
-    def paragraph(self, _: str, __: Mapping[str, str]) -> _Paragraph:
-        """Return a new paragraph; its properties follow as elements."""
-        return _Paragraph()
-
-    def enter(self, name: str, about: Mapping[str, str]) -> None:
-        """Note the properties and special characters of a paragraph."""
-        if not self.paragraphs:
-            return
-        paragraph = self.paragraphs[-1]
-        match name:
-            case "t":
-                self._is_text = True
-            case "pStyle":
-                paragraph.rank = self._ranks.get(about.get("val", ""), 0)
-            case "outlineLvl" if about.get("val", "") in {*"012345678"}:
-                paragraph.rank = int(about["val"]) + 2
-            case "numPr":
-                paragraph.item = True
-            case "tab":
-                paragraph.words.append("\t")
-            case "br" | "cr":
-                paragraph.words.append("\n")
-            case "noBreakHyphen":
-                paragraph.words.append("-")
-
-    def leave(self, name: str) -> None:
-        """Note where text ends."""
-        self._is_text = self._is_text and name != "t"
-
-    def text(self, words: str) -> None:
-        """Receive text; only that of `t` elements is shown."""
-        if self._is_text:
-            super().text(words)
-
-
-# --- OpenDocument ---------------------------------------------------------------------------
-
-
-class _OpenDocumentBody(_Body):
-    """The text of an OpenDocument."""
-
-    roles: ClassVar = {
-        "p": "paragraph",
-        "h": "paragraph",
-        "table": "table",
-        "table-header-rows": "header",
-        "table-row": "row",
-        "table-cell": "cell",
-    }
-    silent: ClassVar = frozenset({"tracked-changes", "table-of-content", "forms", "annotation", "automatic-styles"})
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._lists = 0
-
-    def paragraph(self, name: str, about: Mapping[str, str]) -> _Paragraph:
-        """Return a paragraph or a heading."""
-        level = about.get("outline-level", "1")
-        rank = int(level[:1]) if name == "h" and level[:1] in {*"123456789"} else int(name == "h")
-        return _Paragraph(rank=rank, item=self._lists > 0)
-
-    def enter(self, name: str, _: Mapping[str, str]) -> None:
-        """Note lists, spaces and line breaks."""
-        if name == "list":
-            self._lists += 1
-        elif name in {"tab", "s", "line-break"}:
-            self.text("\n" if name == "line-break" else " ")
-
-    def leave(self, name: str) -> None:
-        """Note where a list ends."""
-        self._lists -= name == "list"
