@@ -26,7 +26,8 @@ def test_every_default_is_within_the_bounds_of_its_parameter() -> None:
 
 def test_bounds_and_defaults_are_published() -> None:
     published = {
-        name: {each.name: schema_of(each) for each in operation.parameters} for name, operation in OPERATIONS.items()
+        name: {each.name: schema_of(each) for each in operation.served_parameters}
+        for name, operation in OPERATIONS.items()
     }
 
     assert (published["search"]["alpha"]["minimum"], published["search"]["alpha"]["maximum"]) == (0, 1)

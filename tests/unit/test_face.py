@@ -44,7 +44,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = {
 OTHERWISE: Mapping[str, str] = {
     "keep_secrets": "redact=False",
     "no_embed": "embed=False",
-    "weight": "weights, a mapping",
+    "set": "a keyword each: alpha, min_score, …; weights is a mapping",
     "explain": "every hit carries its shares and factors",
     "yes": "nobody is asked",
     "format": "values are values",

@@ -34,7 +34,7 @@ FILES: Final = frozenset(
 DATES: Final = ("today", "yesterday", "last week", "last month", "3d", "90d")
 FIXED: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("since", "until", "on", "as_of", "date", "older_than"), DATES),
-    "weight": ("words=", "vector=", "expansion="),
+    "set": ("alpha=", "words=", "vector=", "min_score=", "recency_weight="),
 }
 
 

@@ -40,7 +40,7 @@ def shares(ran: Ran, row: int) -> dict[str, float]:
 def test_a_search_sets_its_least_confidence_in_every_mode(told: Run) -> None:
     for mode in ("keyword", "semantic", "hybrid"):
         everything = hits(told("search", "database", "--mode", mode, "--json"))
-        sure = hits(told("search", "database", "--mode", mode, "--min-confidence", "0.95", "--json"))
+        sure = hits(told("search", "database", "--mode", mode, "--set", "min_confidence=0.95", "--json"))
 
         assert everything.keys() - sure.keys() == {1}, mode
         assert everything[1]["effective_confidence"] < 0.95
@@ -49,7 +49,7 @@ def test_a_search_sets_its_least_confidence_in_every_mode(told: Run) -> None:
 @pytest.mark.req("C-33")
 def test_a_search_sets_how_much_newer_memories_are_preferred(told: Run) -> None:
     usual = factors(told("search", "database", "--explain", "--json"), 1)
-    leaning = factors(told("search", "database", "--recency-weight", "0.5", "--explain", "--json"), 1)
+    leaning = factors(told("search", "database", "--set", "recency_weight=0.5", "--explain", "--json"), 1)
 
     assert usual.get("recency", 1.0) == 1.0
     assert leaning["recency"] == pytest.approx(1.5, abs=0.01)
@@ -58,10 +58,12 @@ def test_a_search_sets_how_much_newer_memories_are_preferred(told: Run) -> None:
 @pytest.mark.req("N-05")
 def test_a_search_sets_its_fusion_and_its_floors(told: Run) -> None:
     ask = ("search", "database", "--profile", "nornicdb", "--json", "--explain")
-    usual, flat = told(*ask), told(*ask, "--rrf-k", "0")
-    heavy = told(*ask, "--weight", "vector=3", "--weight", "words=0")
-    strict = told(*ask, "--min-score", "9")
-    near = told("search", "database", "--mode", "semantic", "--profile", "nornicdb", "--min-similarity", "1", "--json")
+    usual, flat = told(*ask), told(*ask, "--set", "rrf_k=0")
+    heavy = told(*ask, "--set", "vector=3", "--set", "words=0")
+    strict = told(*ask, "--set", "min_score=9")
+    near = told(
+        "search", "database", "--mode", "semantic", "--profile", "nornicdb", "--set", "min_similarity=1", "--json"
+    )
 
     best = next(iter(hits(usual)))
     assert shares(flat, best)["words"] == pytest.approx(61 * shares(usual, best)["words"])
@@ -82,13 +84,14 @@ def test_a_search_that_takes_too_long_is_given_up(told: Run) -> None:
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--alpha", "2", "alpha cannot be 2.0"),
-        ("--alpha", "nan", "alpha cannot be nan"),
-        ("--min-confidence", "1.5", "min_confidence cannot be 1.5"),
-        ("--rrf-k", "-1", "rrf_k cannot be -1.0"),
+        ("--set", "alpha=2", "alpha cannot be 2.0"),
+        ("--set", "alpha=nan", "alpha cannot be nan"),
+        ("--set", "min_confidence=1.5", "min_confidence cannot be 1.5"),
+        ("--set", "rrf_k=-1", "rrf_k cannot be -1.0"),
         ("--timeout", "-1", "timeout cannot be -1.0"),
-        ("--weight", "colour=2", "the ranking 'colour' cannot weigh 2.0"),
-        ("--weight", "vector", "--weight 'vector' is not RANKING=NUMBER"),
+        ("--set", "vector=-2", "the ranking 'vector' cannot weigh -2.0"),
+        ("--set", "colour=2", "--set does not know 'colour'"),
+        ("--set", "vector", "--set 'vector' is not KEY=NUMBER"),
     ],
 )
 def test_a_number_without_a_meaning_is_refused_by_search_and_why(told: Run, option: str, value: str, said: str) -> None:
@@ -101,7 +104,7 @@ def test_a_number_without_a_meaning_is_refused_by_search_and_why(told: Run, opti
 
 
 def test_why_asks_as_search_does(told: Run) -> None:
-    options = ("--min-confidence", "0.95", "--mode", "keyword")
+    options = ("--set", "min_confidence=0.95", "--mode", "keyword")
 
     told("lens", "create", "meals", "--boost", "type:note=1.5", "--source", "nowhere")
     kept, gone, lens = (

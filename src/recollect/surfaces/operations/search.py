@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal
 
+from recollect.errors import InputError
 from recollect.profile import BUILT_IN
 from recollect.recollection import Recollection
-from recollect.replies import RANGES, Reply
+from recollect.replies import RANGES, WEIGHTED, Reply
 from recollect.stores.choice import shown_address
 from recollect.surfaces import pages, text
 from recollect.surfaces.layout import Page, line
@@ -31,9 +32,13 @@ EVERY: Final = 1000
 """How many hits `--all` shows at most."""
 
 
+SETTABLE: Final = tuple(name for name in RANGES if name != "timeout")
+"""Numbers that `--set` replaces for one search, as it does the weights of the rankings."""
+
+
 def _bounded(name: str, description: str) -> Any:
     minimum, maximum = RANGES[name]
-    return about(description, ge=minimum, le=maximum)
+    return about(description, ge=minimum, le=maximum, only="program" if name in SETTABLE else "")
 
 
 class Ranked(Filtered):
@@ -55,7 +60,16 @@ class Ranked(Filtered):
     min_score: Annotated[float, _bounded("min_score", "drop hits that score less than this")] | None = None
     rrf_k: Annotated[float, _bounded("rrf_k", "the k of reciprocal rank fusion")] | None = None
     timeout: Annotated[float, _bounded("timeout", "give up after this many seconds")] | None = None
-    weight: Annotated[Texts, about("words=N, vector=N or expansion=N (may be repeated)", metavar="KEY=VALUE")] = ()
+    weight: Annotated[Texts, about("words=N, vector=N or expansion=N (may be repeated)", only="program")] = ()
+    set: Annotated[
+        Texts,
+        about(
+            f"replace a number of the profile: {', '.join(SETTABLE)}, or the weight of {', '.join(WEIGHTED)} "
+            "(may be repeated)",
+            only="terminal",
+            metavar="KEY=NUMBER",
+        ),
+    ] = ()
     lens: Annotated[str, about("look through this lens")] | None = None
     intent: Annotated[str, about("what you are after; looks further, however sure the first hit seems")] | None = None
     precise: Annotated[bool, about("show only the hits that probably answer (all that match)", off="no_precise")] = (
@@ -76,8 +90,15 @@ class Ranked(Filtered):
         """Return the keywords of `Recollection.search` that it stands for."""
         same = (*RANGES, "limit", "lens", "intent", "profile", "embedding")
         given = {name: getattr(self, name) for name in same if getattr(self, name) is not None}
-        if self.weight:
-            given["weights"] = numbers(self.weight, "weight", form="RANKING=NUMBER", example="vector=0.5")
+        replaced = numbers(self.set, "set", form="KEY=NUMBER", example="alpha=0.3")
+        for key in replaced:
+            if key not in (*SETTABLE, *WEIGHTED):
+                raise InputError(f"--set does not know {key!r}", hint=f"one of {', '.join((*SETTABLE, *WEIGHTED))}")
+        weights = numbers(self.weight, "weight", form="RANKING=NUMBER", example="vector=0.5")
+        weights |= {key: value for key, value in replaced.items() if key in WEIGHTED}
+        given |= {key: value for key, value in replaced.items() if key in SETTABLE}
+        if weights:
+            given["weights"] = weights
         if call.cancelled is not None:
             given["cancelled"] = call.cancelled
         return {"mode": mode_from(self.mode), "where": self.where(call.now), "precise": self.precise, **given}
