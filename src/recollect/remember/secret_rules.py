@@ -1,7 +1,7 @@
-"""Find secrets in a text: by how they begin, by their form, by the name they stand under, by what is said of them.
+"""Find secrets in a text: by prefix, by form, by the name before them, by the sentence around them.
 
-Every pattern is bounded or possessive and every search goes forward, so that the time grows with the text and no
-faster. A pattern is compiled when a text first holds what it needs; most texts hold none of it.
+Every pattern is bounded or possessive and every search goes forward, so the time grows linearly with the text. A
+pattern is compiled when a text first contains its cue; most texts contain none.
 """
 
 import re
@@ -39,15 +39,15 @@ from recollect.remember.secret_looks import (
 )
 
 MARK: Final = "[redacted:"
-"""How a mark begins that stands where a secret was; nothing inside a mark is a secret."""
+"""How the mark in place of a secret begins; nothing inside a mark is a secret."""
 
-_ROUNDS: Final = 3
-_LONGEST: Final = 200
-"""How much of a value is looked at; what goes on behind it goes with it."""
+_MAX_ROUNDS: Final = 3
+_MAX_VALUE_CHARACTERS: Final = 200
+"""How many characters of a value are checked; the rest of it is redacted with it."""
 
 
 class SecretSpan(Struct, frozen=True, kw_only=True):
-    """Where a secret stands in a text, and what it is."""
+    """The position and the kind of a secret in a text."""
 
     start: int
     stop: int
@@ -55,9 +55,9 @@ class SecretSpan(Struct, frozen=True, kw_only=True):
 
 
 def find_secrets(text: str, key: str = "") -> tuple[SecretSpan, ...]:
-    """Return where the secrets of *text* stand, in order and apart; *key* is the name that it stands under, if any."""
+    """Return the secrets of *text*, in order and without overlap; *key* is the name of its field, if any."""
     spans = _search(text, key)
-    for _ in range(_ROUNDS if spans else 0):  # a token may have hidden behind another
+    for _ in range(_MAX_ROUNDS if spans else 0):  # one token may have hidden another
         more = _search(replace_secrets(text, spans), key)
         if not more:
             break
@@ -80,7 +80,7 @@ def _mark(span: SecretSpan) -> str:
 
 
 def _before_replacing(more: Iterable[SecretSpan], spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
-    """Yield where *more* stood before *spans* were replaced; what touches a mark touches all that it stands for."""
+    """Yield the positions of *more* before *spans* were replaced; a span that touches a mark covers all it replaced."""
     marks: list[tuple[int, int, SecretSpan]] = []
     shift = 0
     for span in spans:
@@ -107,8 +107,8 @@ def _search(text: str, key: str) -> tuple[SecretSpan, ...]:
 
 
 def _found(text: str) -> Iterator[Iterable[SecretSpan]]:
-    """Yield what each kind of rule finds, the surest kind first, and only of those that *text* holds something for."""
-    plain = text.encode("ascii", "replace")  # as long as the text, so that places agree
+    """Yield what each kind of rule finds, the surest kind first; kinds without a cue in *text* are skipped."""
+    plain = text.encode("ascii", "replace")  # as long as the text, so that positions agree
     lowered = plain.lower().decode()
     signed = ":" in text or "=" in text or (not text.isascii() and "：" in text)  # noqa: RUF001
     long = _long_words(plain)
@@ -141,7 +141,7 @@ _CARD_RUN: Final = b"d" * 14
 
 
 def _long_words(plain: bytes) -> str:
-    """Return the words that are long enough for a token; prose has few, so that little is left to search."""
+    """Return the words that are long enough for a token; prose has few, which leaves little to search."""
     if _TOKEN_RUN not in plain.translate(_TOKEN_BYTES):
         return ""
     long = b" ".join([word for word in plain.split() if len(word) >= len(_TOKEN_RUN)]).decode()
@@ -163,9 +163,11 @@ def _merged(spans: list[SecretSpan]) -> tuple[SecretSpan, ...]:
 
 
 def _repeated(text: str, spans: list[SecretSpan]) -> Iterator[SecretSpan]:
-    """Yield every place where a value that was found once stands again, even where nothing names it."""
+    """Yield every other occurrence of a value that was found, even if nothing names it."""
     values = {text[span.start : span.stop]: span.kind for span in spans}
-    known = [(value, kind) for value, kind in values.items() if len(value) <= _LONGEST and is_random(value, 12)]
+    known = [
+        (value, kind) for value, kind in values.items() if len(value) <= _MAX_VALUE_CHARACTERS and is_random(value, 12)
+    ]
     for value, kind in known[:16]:
         at = text.find(value)
         while at >= 0:
@@ -199,7 +201,7 @@ def _private_keys(text: str) -> Iterator[SecretSpan]:
 
 
 def _between_marks(text: str) -> Iterator[SecretSpan]:
-    """Yield keys from mark to mark; one that was cut off goes as far as its lines; marks around prose do not count."""
+    """Yield keys from mark to mark. A truncated one ends with its lines; marks around prose do not count."""
     lines = [line.start() for line in compiled(_KEY_LINE).finditer(text)]
     begun: list[re.Match[str]] = []
     for mark in compiled(_KEY_MARK).finditer(text):
@@ -229,7 +231,7 @@ BODIES: Final = {
 
 
 class _Prefix(Struct, frozen=True, kw_only=True):
-    """How a token begins, and what has to follow; an address stays when its end is taken."""
+    """How a token begins, and what must follow; an address stays when its end is redacted."""
 
     kind: str
     cue: str
@@ -246,9 +248,9 @@ def _table(name: str) -> list[str]:
 
 @cache
 def _prefixes() -> tuple[tuple[str, tuple[_Prefix, ...]], ...]:
-    """Return the beginnings by the sign they end with: without an underscore in a text, half of them are absent.
+    """Return the prefixes by their last character: in a text without an underscore, half of them cannot occur.
 
-    An address contains a slash, and stays when its end is taken.
+    An address ends with a slash, and stays when what follows is redacted.
     """
     rows = [row.split() for row in _table("secret_prefixes.txt")]
     every = [
@@ -261,7 +263,7 @@ def _prefixes() -> tuple[tuple[str, tuple[_Prefix, ...]], ...]:
 
 
 def _tokens(text: str, long: str) -> Iterator[SecretSpan]:
-    """Yield the tokens of *text*; its *long* words tell which are worth a search."""
+    """Yield the tokens of *text*; only prefixes that its *long* words contain are searched for."""
     for sign, prefixes in _prefixes():
         if sign in long:
             for prefix in prefixes:
@@ -283,21 +285,23 @@ def _with_prefix(text: str, prefix: _Prefix) -> Iterator[SecretSpan]:
         if prefix.stays or _begins(text, at):
             stop = _end_of(prefix.body, text, begin)
             stop -= text[begin:stop].endswith(".")
-            if stop - begin >= prefix.least and is_made_by_machine(text[begin : min(stop, begin + _LONGEST)]):
+            if stop - begin >= prefix.least and is_made_by_machine(
+                text[begin : min(stop, begin + _MAX_VALUE_CHARACTERS)]
+            ):
                 stop = _end_of(BODIES["w"], text, stop)
                 yield SecretSpan(start=begin if prefix.stays else at, stop=stop, kind=prefix.kind)
         at = text.find(prefix.cue, stop)
 
 
 def _begins(text: str, at: int) -> bool:
-    """Tell whether a token may begin at *at*: behind no letter or digit but those of an escape or of a colour."""
+    """Return whether a token may begin at *at*: not after a letter or digit, unless of an escape or a color code."""
     if not (at and text[at - 1].isalnum()):
         return True
     return bool(compiled(r"(?:\\[nrtbf]|%[0-9A-F]{2}|\x1b\[[0-9;]{1,8}m)\Z").search(text, max(0, at - 12), at))
 
 
 def _end_of(run: str, text: str, at: int) -> int:
-    """Return where the characters of *run* end that go on at *at*; what is left of a token would begin another."""
+    """Return where the characters of *run* end that start at *at*."""
     match = compiled(run).match(text, at)
     return match.end() if match else at
 
@@ -323,7 +327,7 @@ def _with_shape(text: str, kind: str, pattern: str) -> Iterator[SecretSpan]:
             start -= _discord_id(text[max(0, start - 28) : start])
             if start == match.start():
                 continue
-        if not is_placeholder(text[start : min(stop, start + _LONGEST)]):
+        if not is_placeholder(text[start : min(stop, start + _MAX_VALUE_CHARACTERS)]):
             yield SecretSpan(start=start, stop=_end_of(BODIES["w"], text, stop), kind=kind)
 
 
@@ -347,11 +351,11 @@ TEST_CARDS: Final = frozenset(
     | {"4000056655665556", "5200828282828210", "4000002500003155", "4000002760003184", "4000003800000446"}
     | {"4012888888881881", "4917610000000000", "6799990100000000019", "2223003122003222", "4000000000003220"}
 )
-"""The numbers that payment services publish for tests: nobody can pay with them."""
+"""Test numbers that payment services publish: nobody can pay with them."""
 
 
 def _cards(text: str) -> Iterator[SecretSpan]:
-    """Yield payment cards whose last digit checks the others (Luhn); the sample numbers of the docs repeat digits."""
+    """Yield payment cards with a valid Luhn checksum; sample numbers in docs repeat digits."""
     for match in compiled(_CARD).finditer(text):
         digits = [int(digit) for digit in match[0] if digit.isdigit()]
         doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
@@ -370,7 +374,7 @@ _PARAMETER: Final = (
     r"(?P<value>[A-Za-z0-9%_.~+/=-]{16,}+)"
 )
 _PGPASS: Final = r"(?<!\S)[^\s:]{1,100}:5432:[^\s:]{1,64}:[^\s:]{1,64}:(?P<value>[^\s:]{1,200})(?!\S)"
-# What a text has to hold, the pattern, the kind, and from what length on the value has to look random, if at all.
+# The cue in the text, the pattern, the kind, and the length from which on the value must look random (0: never).
 _PLACES: Final = (
     ("://", _LOGIN, "login", 0),
     ("://", _LONE_USER, "login", 20),
@@ -379,7 +383,7 @@ _PLACES: Final = (
     (":5432:", _PGPASS, "login", 0),
 )
 _SAMPLES: Final = frozenset(["password", "passwd", "pass", "pwd", "pw", "secret", "token"])
-"""What stands for a password in the addresses and commands of manuals."""
+"""Sample passwords in the addresses and commands of manuals."""
 
 
 def _logins(text: str) -> Iterator[SecretSpan]:
@@ -391,7 +395,7 @@ def _logins(text: str) -> Iterator[SecretSpan]:
 
 
 def _is_given(value: str) -> bool:
-    """Tell whether the place of a password holds one, whatever it looks like, and no variable and no sample."""
+    """Return whether *value* can be a password: anything but a variable or a sample."""
     return any(map(str.isalnum, value)) and not is_reference(value) and value.lower() not in _SAMPLES
 
 
@@ -422,7 +426,7 @@ def _authorizations(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _is_credential(value: str) -> bool:
-    """Tell what follows `Bearer` in a header from a word, a variable and a call."""
+    """Return whether *value* after `Bearer` is a credential: not a word, a variable or a call."""
     return not value.isalpha() and not is_reference(value) and not compiled(r"\w[(\[{]").search(value)
 
 
@@ -469,15 +473,15 @@ def _commands(text: str, lowered: str) -> Iterator[SecretSpan]:
                     yield SecretSpan(start=start, stop=start + len(value), kind="credential")
 
 
-# --- names and what stands under them -------------------------------------------------------
+# --- names and their values -------------------------------------------------------
 
 _STATED_CUES: Final = ("pass", "pw", "secret", "token", "key", "kennwort")
 _SIGNED_CUES: Final = (*_STATED_CUES, "cred", "_pat", "psk", "sess", "senha")
-"""What names are made of: those that a sentence may state, and with those that need a colon or an equals sign."""
+"""Parts of names: those that a sentence may state, and in addition those that need a colon or an equals sign."""
 
 
 class _Name(Struct, frozen=True, kw_only=True):
-    """A name in a text, and what it says of the value after it; `token` *alone* may be anything."""
+    """A name in a text, and what it says about the value after it; `token` *alone* may be anything."""
 
     start: int
     stop: int
@@ -527,7 +531,7 @@ _NEXT_LINE: Final = r"[ \t]{0,4}\n(?:[ \t]{0,8}\n)?[ \t>]{0,8}(?=(?P<value>[^\s\
 
 
 def _name_at(text: str, start: int, stop: int) -> _Name:
-    """Return the whole identifier around *start* and *stop*, and what it says (`API key` with the word before it)."""
+    """Return the whole identifier around *start* and *stop* and its strength (`API key` with the word before it)."""
     before = text[max(0, start - 48) : start]
     start -= len(before) - len(before.rstrip(_ALPHANUMERIC + "_.-"))
     written = text[start : _end_of(r"[A-Za-z0-9_.-]{0,64}+", text, stop)].rstrip(".-")
@@ -542,7 +546,7 @@ def _name_at(text: str, start: int, stop: int) -> _Name:
 
 
 def _word_before(text: str, start: int) -> str:
-    """Return the word that stands right before *start*, if only a space is between."""
+    """Return the word before *start*, if only a space is between."""
     if text[start - 1 : start] != " ":
         return ""
     before = text[max(0, start - 21) : start - 1]
@@ -550,7 +554,7 @@ def _word_before(text: str, start: int) -> str:
 
 
 def _is_a_step(text: str, start: int) -> bool:
-    """Tell whether the name at *start* is one step of something longer, as in `arn:aws:…:secret:…`."""
+    """Return whether the name at *start* is one segment of a longer path, as in `arn:aws:…:secret:…`."""
     if text[max(0, start - 5) : start].lower() == "$env:":  # a variable, as PowerShell writes it
         return False
     return start > 1 and text[start - 1] == ":" and (text[start - 2].isalnum() or text[start - 2] in ":)*")
@@ -572,7 +576,7 @@ _ENDS: Final = {"“": "”", "‘": "’", "«": "»", "„": "“"}  # noqa: R
 
 
 class _Value(Struct, frozen=True, kw_only=True):
-    """What stands under a name, and how it came there."""
+    """The value of a name, and how it is joined to it."""
 
     text: str
     start: int
@@ -585,7 +589,7 @@ def _under_name(text: str, name: _Name) -> SecretSpan | None:
         value = _value_at(text, at, how, name)
         if value.text and _is_secret(value, name):
             stop = value.start + len(value.text)
-            if len(value.text) == _LONGEST:
+            if len(value.text) == _MAX_VALUE_CHARACTERS:
                 stop = _end_of(f"{_run(how)}*+", text, stop)
             return SecretSpan(start=value.start, stop=stop, kind="credential")
     return None
@@ -607,7 +611,7 @@ def _links(text: str, name: _Name) -> Iterator[tuple[int, How]]:
 
 
 def _below(text: str, name: _Name) -> int:
-    """Return where the value of *name* begins on a line of its own below a colon; 0 where there is none."""
+    """Return where the value of *name* begins on its own line after a colon; 0 if there is none."""
     colon = compiled(rf"{_CLOSERS}(?:is|are|ist|lautet)?[ \t]{{0,2}}[:：]").match(text, name.stop)  # noqa: RUF001
     found = compiled(_NEXT_LINE).match(text, colon.end()) if colon else None
     if found is None or not is_mixed(found["value"]):
@@ -626,12 +630,12 @@ def _set_apart(text: str, name: _Name) -> re.Match[str] | None:
 
 
 def _is_argument(text: str, start: int) -> bool:
-    """Tell whether the name at *start* is the first of the texts in a call: `define('DB_PASSWORD', '…')`."""
+    """Return whether the name at *start* is the first string in a call: `define('DB_PASSWORD', '…')`."""
     return text[start - 2 : start] in {"('", '("'} and text[start - 3 : start - 2].isalnum()
 
 
 def _how(text: str, name: _Name, link: re.Match[str]) -> How:
-    """Tell a line of settings (`DB_PASSWORD=…` to the end of the word) from an assignment and a note."""
+    """Distinguish a line of settings (`DB_PASSWORD=…` to the end of the word), an assignment and a note."""
     begins = text[name.start - 1 : name.start] in {"", "\n", " ", "\t"}
     if begins and link[0] == "=" and name.written.upper() == text[name.start : name.stop]:
         return "setting"
@@ -639,7 +643,7 @@ def _how(text: str, name: _Name, link: re.Match[str]) -> How:
 
 
 def _takes_a_word(text: str, name: _Name, at: int) -> bool:
-    """Tell whether the word after *name* is its value: an option, a line of a known file, a statement in SQL."""
+    """Return whether the word after *name* is its value: an option, a line of a known file, an SQL statement."""
     if name.written.startswith("-") or name.written in {"requirepass", "bindpw"}:
         return True
     if name.written != "password":
@@ -663,19 +667,19 @@ def _value_at(text: str, at: int, how: How, name: _Name) -> _Value:
 
 
 def _run(how: How) -> str:
-    """Return what a value without quotes is made of; a setting goes to the end of the word."""
+    """Return the characters of a value without quotes; a setting extends to the end of the word."""
     return r"[^\s\"'`]" if how == "setting" else r"[^\s\"'`,;<>]"
 
 
 def _cut(value: str, *, in_address: bool) -> str:
-    """Return *value* without what comes after it: the next parameter, the end of a sentence."""
+    """Return *value* without what follows it: the next parameter, the end of a sentence."""
     if end := compiled(r"[&#]" if in_address else r"&(?=[A-Za-z_]{1,30}=)|\\[\"nrt]|</").search(value):
         value = value[: end.start()]
-    return value if len(value) == _LONGEST else value.rstrip(".,:;)]}")
+    return value if len(value) == _MAX_VALUE_CHARACTERS else value.rstrip(".,:;)]}")
 
 
 def _is_secret(value: _Value, name: _Name) -> bool:
-    """Tell whether *value* is a secret under *name*."""
+    """Return whether *value* is a secret, given its *name*."""
     written = value.text
     if not value.quoted and value.how != "setting" and not is_more_than_letters(written):
         return False
@@ -705,14 +709,14 @@ def _is_token(value: _Value, name: _Name) -> bool:
 
 
 def _is_known(value: _Value, name: _Name) -> bool:
-    """Tell whether a value is rather a commit, a checksum or an id than the secret that *name* may announce."""
+    """Return whether a value is more likely a commit, a checksum or an id than a secret."""
     if value.how == "setting":
         return False
     return is_digest(value.text) if name.alone else name.strength == "opaque" and is_id(value.text)
 
 
 def _under_key(text: str, key: str) -> Iterator[SecretSpan]:
-    """Yield the whole of *text* where *key* makes a secret of it."""
+    """Yield all of *text* if the field name *key* makes it a secret."""
     name, written = key.strip(), text.strip()
     if name.lower() in {"authorization", "proxy-authorization"}:
         before = "authorization: "
@@ -720,7 +724,7 @@ def _under_key(text: str, key: str) -> Iterator[SecretSpan]:
             yield replace(span, start=span.start - len(before), stop=span.stop - len(before))
         return
     strength = "password" if name in FOREIGN else strength_of(name[-64:])
-    if written and strength != "none" and "\n" not in written and len(written) <= 10 * _LONGEST:
+    if written and strength != "none" and "\n" not in written and len(written) <= 10 * _MAX_VALUE_CHARACTERS:
         start = text.find(written)
         value = _Value(text=written, start=start, how="assigned", quoted=True)
         if _is_secret(value, _Name(start=0, stop=0, strength=strength, written="the key")):
@@ -731,7 +735,7 @@ def _under_key(text: str, key: str) -> Iterator[SecretSpan]:
 
 
 def _in_tables(text: str) -> Iterator[SecretSpan]:
-    """Yield the secrets in the cells of a table, below the name of their column."""
+    """Yield the secrets in the cells of a table, by the name of their column."""
     names: list[str] = []
     at, before = 0, ""
     for line in text.splitlines(keepends=True):
@@ -772,7 +776,7 @@ _CODES: Final = (
 
 
 def _phrases(text: str) -> Iterator[SecretSpan]:
-    """Yield the words of a seed phrase and the codes of a recovery, where they are announced."""
+    """Yield seed phrases and recovery codes that are announced as such."""
     for match in compiled(_PHRASE).finditer(text):
         if not has_function_word(match["value"]):
             yield _span(match, "seed")
