@@ -427,6 +427,10 @@ class Position(Struct, frozen=True, kw_only=True):
     when: datetime
     id: int
 
+    def __post_init__(self) -> None:
+        """Refuse what is not of its type; a moment without a time zone is read as UTC."""
+        fit(self)
+
 
 class Page(Struct, frozen=True, kw_only=True):
     """Ids, newest first, and how many there are in all."""

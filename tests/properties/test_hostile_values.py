@@ -19,7 +19,7 @@ from recollect import Filter, InputError, Memory, RecollectError, Recollection, 
 from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
-from recollect.records import Context, Scope
+from recollect.records import Context, Position, Scope
 from recollect.remember.import_files import ImportReport
 from recollect.text.analyser import analyse
 
@@ -114,7 +114,12 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
     return RECORDS[hint]() if hint in RECORDS else BY_TYPE[hint]
 
 
-NEEDED: dict[type, dict[str, Any]] = {Filter: {}, Lens: {"name": "a lens"}, Memory: {"content": "a text"}}
+NEEDED: dict[type, dict[str, Any]] = {
+    Filter: {},
+    Lens: {"name": "a lens"},
+    Memory: {"content": "a text"},
+    Position: {"when": NOON, "id": 1},
+}
 
 
 def record(kind: type) -> st.SearchStrategy[Any]:
@@ -140,6 +145,7 @@ RECORDS: dict[Any, Callable[[], st.SearchStrategy[Any]]] = {
     Filter: lambda: record(Filter),
     Lens: lambda: record(Lens),
     Memory: lambda: record(Memory),
+    Position: lambda: record(Position),
     Context: lambda: st.just(Context(before="\ud800")),
     Scope: lambda: st.just(Scope()),
     ImportReport: lambda: st.just(ImportReport(sources={("p", "/a"), ("\ud800", "\0")})),
