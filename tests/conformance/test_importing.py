@@ -546,7 +546,7 @@ def test_an_archive_of_another_form_is_refused_in_one_line(db: Recollection, tmp
 
     (problem,) = db.import_(tmp_path / "all.jsonl").errors
 
-    assert "is no archive that can be read (form 1)" in problem.reason
+    assert "is not an archive that can be read (form 1)" in problem.reason
     assert contents(db) == set()
 
 
