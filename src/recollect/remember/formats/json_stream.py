@@ -23,7 +23,8 @@ def _fraction(text: str) -> float | str:
 
 # NaN, Infinity and 1e999 are not numbers to a store; they stay text.
 _DECODER: Final = json.JSONDecoder(parse_constant=str, parse_float=_fraction)
-_BLANK: Final = regex(r"[ \t\n\r]*")
+_BLANKS: Final = " \t\n\r"
+_BLANK: Final = regex(rf"[{_BLANKS}]*")
 _CLOSING: Final = {"[": "]", "{": "}"}
 BLOCK_CHARS: Final = 1_000_000
 """How much of a stream is read at a time."""
@@ -72,11 +73,14 @@ class JsonStream:
 
     def peek(self) -> str:
         """Go to the next character that is not blank and return it; nothing at the end."""
-        while True:
+        mark = self._text[self._at : self._at + 1]
+        while not mark or mark in _BLANKS:
             blank = _BLANK.match(self._text, self._at)
             self._advance(blank.end() if blank else self._at)
-            if self._at < len(self._text) or not self._read_more():
-                return self._text[self._at : self._at + 1]
+            if self._at == len(self._text) and not self._read_more():
+                return ""
+            mark = self._text[self._at : self._at + 1]
+        return mark
 
     def expect(self, mark: str) -> None:
         """Go past *mark*."""
@@ -96,6 +100,12 @@ class JsonStream:
     def value(self) -> Item:
         """Return the value that begins here, and go past it."""
         self.peek()
+        line = self.line
+        value, text = self._scan()
+        return Item(value=value, line=line, text=text)
+
+    def _scan(self) -> tuple[object, str]:
+        """Return the value that begins exactly here and its text, and go past it."""
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
@@ -105,9 +115,9 @@ class JsonStream:
             else:
                 if end < len(self._text) or not self._read_more():  # a number may continue
                     break
-        item = Item(value=value, line=self.line, text=self._text[self._at : end])
+        text = self._text[self._at : end]
         self._advance(end)
-        return item
+        return value, text
 
     def items(self) -> Iterator[Item]:
         """Yield the elements of the array, or the members of the object, that begins here."""
@@ -118,8 +128,8 @@ class JsonStream:
         while more:
             line = self.line
             key = self.key() if closing == "}" else None
-            item = self.value()
-            yield Item(value=item.value, line=line, text=item.text, key=key)
+            value, text = self._scan()
+            yield Item(value=value, line=line, text=text, key=key)
             more = self.peek() != closing
             if more:
                 self.expect(",")
