@@ -1,4 +1,4 @@
-"""What was tuned, kept in the store it was tuned on: in force for the profile of that name, undone step by step."""
+"""Tunings of a profile: stored in the store they were fitted on, applied by profile name, undone step by step."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -14,9 +14,9 @@ from recollect.profile import Fuse, Profile, ReciprocalRanks, Typos, WeightedSum
 from recollect.stores.contract import Store
 
 Raw = tuple[float, ...]
-"""The numbers of a profile that a knob turns; none where the profile has no use for it."""
+"""The numbers of a profile that a knob sets; empty if the profile does not use it."""
 Patch = Mapping[str, float]
-"""Knob -> value, for those that do not stand where the profile has them."""
+"""Knob -> value, for those that differ from the profile."""
 CONTEXT: Final = ("before", "after", "around")
 
 
@@ -27,13 +27,13 @@ class Knob(Struct, frozen=True, kw_only=True):
     about: str
     read: Callable[[Profile], Raw]
     start: Callable[[Raw], float]
-    """Where the knob stands when nobody has turned it."""
+    """The knob's value in the profile as it is."""
     turn: Callable[[Profile, float], Profile]
     grid: tuple[float, ...]
-    """The values tried, lowest first; no other value below the first or above the last is ever set."""
+    """The values tried, lowest first; they also bound what is ever set."""
 
     def turned(self, profile: Profile, value: float) -> Profile:
-        """Return *profile* with this knob at *value*, or as far as the knob goes."""
+        """Return *profile* with this knob at *value*, within its bounds."""
         return self.turn(profile, max(self.grid[0], min(self.grid[-1], value)))
 
 
@@ -41,7 +41,7 @@ class Knob(Struct, frozen=True, kw_only=True):
 
 
 def _shares(weights: Mapping[str, float]) -> Raw:
-    """Return what words and vectors count, if both do."""
+    """Return the weights of words and vectors, if both are above 0."""
     pair = (weights.get("words", 0.0), weights.get("vector", 0.0))
     return pair if min(pair) > 0 else ()
 
@@ -68,7 +68,7 @@ def _share(raw: Raw) -> float:
 
 
 def _shared(weights: Mapping[str, float], share: float) -> Mapping[str, float]:
-    """Return *weights* with this share of what words and vectors count together given to the vectors."""
+    """Return *weights* with this share of the sum of words and vectors given to the vectors."""
     total = weights["words"] + weights["vector"]
     return MappingProxyType({**weights, "words": round(total * (1 - share), 6), "vector": round(total * share, 6)})
 
@@ -182,41 +182,41 @@ KNOBS: Final[Mapping[str, Knob]] = MappingProxyType(
 
 
 def knobs_of(profile: Profile) -> tuple[Knob, ...]:
-    """Return the knobs that *profile* has a use for, in the order they are fitted."""
+    """Return the knobs that *profile* uses, in the order they are fitted."""
     return tuple(knob for knob in KNOBS.values() if knob.read(profile))
 
 
 def starts(profile: Profile) -> Patch:
-    """Return where each knob of *profile* stands when nobody has turned it."""
+    """Return the value of each knob in *profile* as it is."""
     return {knob.name: knob.start(knob.read(profile)) for knob in knobs_of(profile)}
 
 
 def patched(profile: Profile, patch: Patch) -> Profile:
-    """Return *profile* with its knobs turned as *patch* says; its name stays."""
+    """Return *profile* with the knobs of *patch*; its name stays."""
     turned = profile
-    for name in KNOBS.keys() & patch.keys():  # each turns numbers of its own, so their order is nothing
+    for name in KNOBS.keys() & patch.keys():  # they set different numbers, so the order does not matter
         if KNOBS[name].read(profile):
             turned = KNOBS[name].turned(turned, patch[name])
     return turned
 
 
-if TYPE_CHECKING:  # a search needs what was kept, and none of the arithmetic of fitting
+if TYPE_CHECKING:  # a search needs the stored tunings, not the fitting
     from recollect.evaluate.tune import Fitted
 
 KIND: Final = "tuning"
 """The kind of note that holds the tunings of a profile, oldest first."""
-MOST: Final = 20
+MAX_TUNINGS: Final = 20
 """How many steps can be undone."""
 
 
 class Tuning(Struct, frozen=True, kw_only=True):
-    """Which knobs are turned, since when, and the figures that spoke for it."""
+    """The knobs that were set, since when, and the figures of the fit."""
 
     profile: str
     at: str
     values: Patch
     base: Mapping[str, list[float]]
-    """What the profile had where these knobs turn it."""
+    """The numbers of the profile that these knobs replace."""
     source: str
     questions: int
     before: float
@@ -237,10 +237,7 @@ class Tuning(Struct, frozen=True, kw_only=True):
 
 
 def tunings(name: str, store: Store, *, project: str = "") -> tuple[Tuning, ...]:
-    """Return what was tuned in *project* for the profile *name*, oldest first.
-
-    What another release wrote otherwise is no tuning.
-    """
+    """Return the tunings of the profile *name* in *project*, oldest first; entries of another format are skipped."""
     return _read(store.notes(KIND, project=project).get(name, {}))
 
 
@@ -251,7 +248,7 @@ def _read(note: Mapping[str, Any]) -> tuple[Tuning, ...]:
 
 
 def in_force(profile: Profile, store: Store, *, project: str = "") -> Tuning | None:
-    """Return the tuning that *profile* is used with in *project*; none when it was fitted from other numbers."""
+    """Return the active tuning of *profile* in *project*; None if it was fitted from other numbers."""
     return _fitting(profile, tunings(profile.name, store, project=project))
 
 
@@ -260,10 +257,10 @@ def _fitting(profile: Profile, kept: Sequence[Tuning]) -> Tuning | None:
 
 
 class TunedProfiles:
-    """Profiles as they were tuned in each project of one store, read again when the store has changed.
+    """Tuned profiles by project of one store, read again when the store has changed.
 
-    Nothing is asked beforehand: an answer tells the version it was read at, and only one that has moved can have
-    another tuning. So a search costs no question of its own, unless something was written since the last one.
+    A reply carries the store version, and only a new version can have another tuning. So a search needs no query of its
+    own unless something was written since the last one.
     """
 
     def __init__(self, store: Store) -> None:
@@ -271,13 +268,13 @@ class TunedProfiles:
         self._known: dict[str, tuple[int, Mapping[str, Mapping[str, Any]]]] = {}
 
     def tuned(self, profile: Profile, *, project: str = "") -> Profile:
-        """Return *profile* as it was tuned in *project*, as far as is known."""
+        """Return *profile* as tuned in *project*, by the last reading."""
         _, notes = self._known.get(project, (0, {}))
         tuning = _fitting(profile, _read(notes.get(profile.name, {})))
         return profile if tuning is None else patched(profile, tuning.values)
 
     def moved(self, version: int | None, *, project: str = "") -> bool:
-        """Return whether *version* is another than that of the last reading; if so, what was tuned is read again."""
+        """Return whether *version* differs from that of the last reading; if so, read the tunings again."""
         if version is None or (project in self._known and version == self._known[project][0]):
             return False
         self._known[project] = (version, self._store.notes(KIND, project=project))
@@ -285,7 +282,7 @@ class TunedProfiles:
 
 
 def adopt(profile: Profile, fitted: "Fitted", *, store: Store, now: datetime, source: str, project: str = "") -> Tuning:
-    """Keep what was fitted for *profile* in *project* from now on."""
+    """Store the fitted tuning of *profile* in *project*."""
     interval = fitted.interval
     tuning = Tuning(
         profile=profile.name,
@@ -300,13 +297,13 @@ def adopt(profile: Profile, fitted: "Fitted", *, store: Store, now: datetime, so
         high=interval.high if interval else 0.0,
     )
     with store.transaction():
-        kept = (*tunings(profile.name, store, project=project), tuning)[-MOST:]
+        kept = (*tunings(profile.name, store, project=project), tuning)[-MAX_TUNINGS:]
         _write(profile.name, kept, store, project=project)
     return tuning
 
 
 def untune(profile: Profile, store: Store, *, project: str = "") -> Tuning:
-    """Take the last tuning of *profile* in *project* back, so that what was before it is in force; return it."""
+    """Remove the last tuning of *profile* in *project*, so that the one before it applies; return it."""
     with store.transaction():
         kept = tunings(profile.name, store, project=project)
         if not kept:

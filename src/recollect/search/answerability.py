@@ -153,11 +153,6 @@ def logistic(raised: float) -> float:
     return 1.0 / (1.0 + math.exp(-max(-MAX_LOG_ODDS, min(MAX_LOG_ODDS, raised))))
 
 
-def probability(model: WordModel | VectorModel, *, coverage: float, cosine: float = 0.0) -> float:
-    """Return the probability of an answer by words and meaning alone."""
-    return logistic(log_odds(model, coverage=coverage, cosine=cosine))
-
-
 def length_adjusted(coverage: float, *, length: float, rules: Answerability) -> float:
     """Return *coverage* adjusted for a query of *length* words.
 

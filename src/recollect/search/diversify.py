@@ -13,7 +13,7 @@ from recollect.lazy import regex
 from recollect.profile import Diversify
 from recollect.search.candidates import Drop
 from recollect.search.state import Outlined, SearchContext, State
-from recollect.search.texts import Texts, with_outlines
+from recollect.search.texts import with_outlines
 
 SHINGLE: Final = 5
 """How many words next to each other are compared as one."""
@@ -28,13 +28,15 @@ def diversify(state: State, context: SearchContext, *, rules: Diversify, limit: 
 
     A request for more than a page shows everything else after the page, duplicates too.
     """
-    kept = state.kept
-    texts = Texts(state, context, kept.ids)
+    ids = state.kept.ids
     most = rules.page if 0 < rules.page < limit else limit
-    shown, repeats = _without_repeats(kept.ids, texts, max_overlap=rules.max_overlap, most=most)
-    ordered = state.candidates.led_by(list(shown))
+    read, shown, repeats = most, list[int](), dict[int, int]()
+    while len(shown) < most and len(shown) + len(repeats) < len(ids):  # more texts are read only if some are repeats
+        state = with_outlines(state, context, ids[:read])
+        shown, repeats = _without_repeats(ids[:read], state.outlines, max_overlap=rules.max_overlap, most=most)
+        read *= 2
     drops = {} if most < limit else {row: _repeat(of, rules) for row, of in repeats.items()}
-    return replace(texts.loaded(()), candidates=ordered.dropped(drops))
+    return replace(state, candidates=state.candidates.led_by(shown).dropped(drops))
 
 
 def _repeat(of: int, rules: Diversify) -> Drop:
@@ -52,8 +54,8 @@ def apply_limit(state: State, context: SearchContext, *, limit: int) -> State:
 
 def _without_repeats(
     rows: Sequence[int], memories: Mapping[int, Outlined], *, max_overlap: float, most: int
-) -> tuple[dict[int, Shingles], dict[int, int]]:
-    """Return the first *most* of *rows* without repeats, with their shingles, and the original of each repeat."""
+) -> tuple[list[int], dict[int, int]]:
+    """Return the first *most* of *rows* without repeats, and the original of each repeat."""
     kept: dict[int, Shingles] = {}
     repeats: dict[int, int] = {}
     seen: set[tuple[str, ...]] = set()
@@ -74,7 +76,7 @@ def _without_repeats(
         kept[row] = mine
         seen |= mine
         shortest = min(shortest, len(mine))
-    return kept, repeats
+    return list(kept), repeats
 
 
 def _say_the_same(one: Outlined, other: Outlined) -> bool:

@@ -148,12 +148,8 @@ def _reciprocal(ranking: Ranking, everyone: Sequence[int], weight: float, *, rul
 def _normalized(ranking: Ranking, everyone: Sequence[int], weight: float, *, rules: Fuse) -> Given:
     """Return the normalized scores times the weight; a memory that the ranking does not know gets nothing."""
     ranks, natives = _known(ranking, everyone)
-    strengths = ranking.strengths
     scores = zip(natives, normalize(ranking.kind, list(natives.values()), rules), strict=True)
-    if strengths:
-        points = {row: weight * score * strengths.get(row, 1.0) for row, score in scores}
-    else:
-        points = {row: weight * score for row, score in scores}
+    points = {row: weight * score * ranking.strengths.get(row, 1.0) for row, score in scores}
     return Given(ranking.name, points, ranks, natives)
 
 

@@ -1,7 +1,6 @@
 """Load the candidates: the traits of hundreds for weighing, and the texts of the few that are compared."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -9,9 +8,6 @@ from recollect.profile import Profile
 from recollect.search.dialogue import exchanges_among
 from recollect.search.state import Outlined, SearchContext, State
 from recollect.search.weigh import reads_texts
-
-AT_ONCE: Final = 20
-"""Texts loaded at once: the ones after the requested text are read next."""
 
 
 def load(state: State, context: SearchContext, *, profile: Profile) -> State:
@@ -41,26 +37,3 @@ def with_outlines(state: State, context: SearchContext, ids: Sequence[int]) -> S
         return state
     found = context.ask.outlines(missing, scope=state.scope)
     return replace(state, outlines={**state.outlines, **found})
-
-
-class Texts(Mapping[int, Outlined]):
-    """The texts of *ids*, loaded on access, in batches."""
-
-    def __init__(self, state: State, context: SearchContext, ids: Sequence[int]) -> None:
-        self._state, self._context, self._ids = state, context, ids
-
-    def __getitem__(self, row: int) -> Outlined:
-        if row not in self._state.outlines:
-            at = self._ids.index(row)
-            self._state = with_outlines(self._state, self._context, self._ids[at : at + AT_ONCE])
-        return self._state.outlines[row]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._ids)
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def loaded(self, ids: Sequence[int]) -> State:
-        """Return the state with every loaded text, and those of *ids*."""
-        return with_outlines(self._state, self._context, ids)

@@ -9,7 +9,7 @@ from kit import NOON, candidates_of
 from recollect.profile import BUILT_IN, Answerability, Calibration, VectorModel, WordModel, load_profile
 from recollect.records import ALL_PROJECTS, IndexHit, Memory
 from recollect.replies import Evidence, Mode, Outcome, Request, Share
-from recollect.search.answerability import calibration, judge, length_adjusted, log_odds, probability
+from recollect.search.answerability import calibration, judge, length_adjusted, log_odds, logistic
 from recollect.search.candidates import Candidate
 from recollect.search.parse import Query, parse, query_length
 from recollect.search.state import Ranking, State
@@ -31,6 +31,10 @@ MODEL = "toy-1-256"
 SHARES = st.floats(min_value=0, max_value=1)
 COSINES = st.floats(min_value=-1, max_value=1)
 SLOPES = st.floats(min_value=0, max_value=50)
+
+
+def probability(model: WordModel | VectorModel, *, coverage: float, cosine: float = 0.0) -> float:
+    return logistic(log_odds(model, coverage=coverage, cosine=cosine))
 
 
 def hit(row: int, cosine: float | None = None) -> Candidate:

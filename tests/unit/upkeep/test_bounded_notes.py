@@ -11,7 +11,7 @@ import recollect
 from kit import NOON
 from recollect import Recollection
 from recollect.evaluate.tune import Fitted
-from recollect.evaluate.tuning import MOST, adopt, tunings
+from recollect.evaluate.tuning import MAX_TUNINGS, adopt, tunings
 from recollect.recall.log import FRESH
 from recollect.records import ALL_PROJECTS
 from recollect.remember.failed_imports import FAILED, note_failures
@@ -77,11 +77,11 @@ def test_a_person_who_confirms_a_fact_leaves_an_event(db: Recollection) -> None:
 
 
 def test_only_the_last_tunings_are_kept(db: Recollection) -> None:
-    for _ in range(MOST + 3):
+    for _ in range(MAX_TUNINGS + 3):
         fitted = Fitted(profile="default", questions=30, before=0.5, after=0.6, values={"vector": 0.5})
         adopt(db.profile, fitted, store=db.store, now=NOON, source="feedback")
 
-    assert len(tunings("default", db.store)) == MOST
+    assert len(tunings("default", db.store)) == MAX_TUNINGS
 
 
 def test_keys_of_requests_are_kept_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
