@@ -63,7 +63,7 @@ def run(script: str, *words: str, libraries: str = "") -> subprocess.CompletedPr
 
 
 def test_a_store_is_written_searched_and_checked_without_what_only_posix_has(tmp_path: Path) -> None:
-    done = run(STORE, str(tmp_path / "notes.db"))
+    done = run(STORE, str(tmp_path / "notes.db"), libraries="import click")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "Note 7 is about the ship 7" in done.stdout
