@@ -233,6 +233,8 @@ def test_two_watches_of_one_folder_do_not_disturb_each_other(watched: tuple[Path
     folder, first = watched
     second = started(folder.parent)
     try:
+        assert second.stderr is not None
+        assert second.stderr.readline().startswith(b"watching")  # from here on it ends cleanly when it is told to
         until(lambda: len(contents(folder.parent)) == 2)
         for number in range(5):
             write(folder, **{f"n{number}": f"Note {number} speaks of thing {number * 7}."})
