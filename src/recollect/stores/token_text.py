@@ -18,7 +18,9 @@ def text_of(tokens: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def tokens_of(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the tokens that `text_of` wrote."""
+    """Return the tokens that `text_of` wrote; none if a damaged row holds something else."""
+    if not isinstance(text, str):
+        return {}
     return {name: tuple(line.split(" ")) for name, line in zip(FIELDS, text.split("\n"), strict=False) if line}
 
 

@@ -429,4 +429,9 @@ def version_of(session: Session) -> int:
 
 def bump(session: Session, key: str) -> int:
     """Count one more under *key* and return the count."""
-    return int(session.value("update meta set value = value + 1 where key = ? returning value", (key,)))
+    count = session.value("update meta set value = value + 1 where key = ? returning value", (key,))
+    if not isinstance(count, int):
+        raise StoreDamaged(
+            f"the counter {key} of the store is damaged", hint="save what can be read: recollect recover"
+        )
+    return count
