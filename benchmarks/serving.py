@@ -235,7 +235,7 @@ def measure(given: argparse.Namespace, store: Path) -> bool:
     ratio = cached / tallies["uncached"].per_second
     failed = sum((each.failed for each in tallies.values()), Counter())
     held = [ratio >= 3, not failed, _kept(store, tallies["writes"].written + tallies["mixed"].written)]
-    print(f"cached searches beside uncached ones: {ratio:.1f} times as many (at least 3) {verdict(held=held[0])}")
+    print(f"cached against uncached searches: {ratio:.1f} times as many (at least 3) {verdict(held=held[0])}")
     print(f"errors: {sum(failed.values())} {dict(failed) or ''} {verdict(held=held[1])}")
     print(f"every acknowledged write is in the store: {verdict(held=held[2])}")
     return all(held)

@@ -139,7 +139,7 @@ def _groups(held: Mapping[str, SourceHead], seen: Seen) -> Iterator[list[str]]:
 
 
 def _is_too_much(group: Sequence[str], lost: Mapping[str, "array[int]"], kept: AbstractSet[str]) -> bool:
-    """Return whether so much below a root would be forgotten that it may be a mistake."""
+    """Return whether an import would forget most memories below a root, which may be a mistake."""
     going = [name for name in group if lost.get(name)]
     return bool(going) and (
         kept.isdisjoint(group) or (len(going) > MAX_UNASKED_FILES and len(going) > MAX_UNASKED_SHARE * len(group))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from recollect.upkeep.shards import ShardState
 
 FEW: Final = 5
-"""How many projects of a shard are told by name to people; programs get all."""
+"""How many projects of a shard are named to people; programs get all of them."""
 
 
 def _list(db: Recollection, _: "ShardsRequest") -> Answer:
