@@ -22,7 +22,7 @@ SPLIT ?= test
 PEERS := build/peers/venv
 SPEED := RECOLLECT_MODELS=$(MODELS) $(RUN) benchmarks.speed
 # Benchmarks that stand by themselves.
-PARTS := embedding bounds fronts serving precise typos page shards
+PARTS := embedding bounds fronts serving precise typos page
 TXTAI := 9.14.0
 
 PIP_TOOLS := 7.6.2
@@ -110,7 +110,7 @@ bench-check: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## measure 10,000 anew and 
 bench-identical: $(TO_TEST) $(MODEL) ## ask all questions of the judged sets with and without the index (long)
 	@MOST=0 CASES=100000 $(SPEED) --only answers --fresh $(GIVEN)
 
-bench-parts: $(TO_TEST) $(MODEL) $(CHROMIUM) ## run the benchmarks of single parts: embedding, limits, fronts, serving, typos, shards
+bench-parts: $(TO_TEST) $(MODEL) $(CHROMIUM) ## run the benchmarks of single parts: embedding, limits, fronts, serving, typos
 	@set -e; for part in $(PARTS); do \
 		echo "== $$part"; RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/python benchmarks/$$part.py; done
 

@@ -177,7 +177,7 @@ def replicas(rows: list[dict[str, str]]) -> tuple[int, int]:
         primary.set("synchronous_standby_names", "*")
         confirmed = "select exists (select 1 from pg_stat_replication where sync_state = 'sync')"
         wait_for(primary, confirmed)
-        address = f"{url_of(primary, standby)}&reads=standby"
+        address = url_of(primary, standby)
         fill(address)
         with load([address]) as end:
             time.sleep(STEADY)
@@ -205,41 +205,12 @@ def replicas(rows: list[dict[str, str]]) -> tuple[int, int]:
         return sum(len(each.kept) for each in tallies), lost(tallies, [address])
 
 
-def shards(rows: list[dict[str, str]]) -> tuple[int, int]:
-    """Kill one of three servers that hold a store each; return as above."""
-    with ExitStack() as stack:
-        servers = [stack.enter_context(closing(Server(**DURABLE))) for _ in range(3)]
-        addresses = [f"{each.url()}&schema=shard{number}&patience=10" for number, each in enumerate(servers)]
-        for address in addresses:
-            fill(address)
-        with load(addresses) as end:
-            time.sleep(STEADY)
-            begin = time.monotonic()
-            time.sleep(STEADY)
-            first = time.monotonic()
-            servers[0].kill()
-            time.sleep(AWAY)
-            servers[0].start()
-            time.sleep(AFTER)
-            last = time.monotonic()
-            tallies = end()
-        own = [each for each in tallies if each.store == 0]
-        others = [each for each in tallies if each.store]
-        spans = [("all is well", begin, first), (f"one is killed, and back after {AWAY:g} s", first, last)]
-        rows += rows_of("its own", own, spans) + rows_of("the two others", others, spans)
-        return sum(len(each.kept) for each in tallies), lost(tallies, addresses)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=["replicas", "shards"])
-    only = parser.parse_args().only
-    for name, kill in (("replicas", replicas), ("shards", shards)):
-        if only in (None, name):
-            rows: list[dict[str, str]] = []
-            acknowledged, missing = kill(rows)
-            print_table(rows)
-            print(f"{acknowledged:,} writes acknowledged, {missing} lost: {verdict(held=missing == 0)}\n")
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    rows: list[dict[str, str]] = []
+    acknowledged, missing = replicas(rows)
+    print_table(rows)
+    print(f"{acknowledged:,} writes acknowledged, {missing} lost: {verdict(held=missing == 0)}\n")
 
 
 if __name__ == "__main__":

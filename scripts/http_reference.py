@@ -11,7 +11,6 @@ from recollect.surfaces.serve.dispatcher import LONGEST
 from recollect.surfaces.serve.incoming import MAX_BODY_BYTES
 from recollect.surfaces.serve.openapi import (
     BASE,
-    EXAMPLES,
     IN_ADDRESS,
     MOST_IN_ADDRESS,
     describe,
@@ -34,7 +33,7 @@ JSON that `--json` prints, described by the same [JSON Schema](../src/recollect/
 `GET {BASE}/openapi.json` describes all of this as OpenAPI 3.1. `GET /docs` renders it as a page to try it on.
 
 ```console
-$ curl -s http://127.0.0.1:8765{BASE}/search --json '{json.dumps(EXAMPLES["search"])}'
+$ curl -s http://127.0.0.1:8765{BASE}/search --json '{json.dumps(OPERATIONS["search"].traits.example)}'
 $ curl -s 'http://127.0.0.1:8765{BASE}/list?limit=20&tag=release'
 ```
 
@@ -109,7 +108,7 @@ def _operation(each: Operation, item: dict[str, Any]) -> Iterator[str]:
     methods = ", ".join(f"`{method.upper()}`" for method in item)
     yield f"{methods} `{BASE}/{each.name}`: {_line(each.about)}"
     yield "\n".join(["| name | takes | |", "|---|---|---|", *map(_row, parameters(each))])
-    sent = json.dumps(EXAMPLES.get(each.name, {}), ensure_ascii=False)
+    sent = json.dumps(each.traits.example, ensure_ascii=False)
     yield f"```console\n$ curl -s http://127.0.0.1:8765{BASE}/{each.name} --json '{sent}'\n```"
 
 

@@ -122,7 +122,6 @@ class AsyncRecollection:
     roots = _threaded(Recollection.roots)
     search = _threaded(Recollection.search)
     settle = _threaded(Recollection.settle)
-    shards = _threaded(Recollection.shards)
     show = _threaded(Recollection.show)
     stale = _threaded(Recollection.stale)
     stats = _threaded(Recollection.stats)

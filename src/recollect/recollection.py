@@ -253,10 +253,20 @@ class Recollection:
         view._choose(name)  # noqa: SLF001
         return view
 
+    def project_of(self, folder: str | Path, *, claim: bool = False) -> str | None:
+        """Return the project of the repository in *folder*; with *claim* no other repository gets its name.
+
+        Example:
+            >>> db.project_of("/home/me/code/shop")
+            'shop'
+        """
+        from recollect.remember.repository import project_of  # noqa: PLC0415  (only hooks ask)
+
+        return project_of(folder, self.store, claim=claim)
+
     def _choose(self, project: str | None) -> None:
         """Write to *project* and see nothing else; None sees all."""
         self.project = self._named(project)
-        self.store = self.store.in_project(self.project)
 
     def now(self) -> datetime:
         """Return the time by this recollection's clock.
@@ -1469,18 +1479,6 @@ class Recollection:
             True
         """
         return upkeep.backup.last_backup(self.store)
-
-    def shards(self) -> "upkeep.shards.Shards":
-        """Return the shards that the store is spread over, to `list()` them, `add` one, `place` a project on one.
-
-        Example:
-            >>> db.shards().list()
-            Traceback (most recent call last):
-            recollect.errors.InputError: not a sharded store
-        """
-        if self.project is not None:
-            raise InputError("shards hold every project", hint="leave out --project")
-        return upkeep.shards.Shards(self.store, named=lambda project: self._named(project) or "")
 
     def stats(self) -> StoreStats:
         """Count what is here.

@@ -57,6 +57,11 @@ class Context(Struct, frozen=True, kw_only=True):
 class Memory(Struct, frozen=True, kw_only=True):
     """One remembered thing; its id is 0 until a store has given it one."""
 
+    json_members: ClassVar[str] = (
+        "id external_id kind project type title content tags source line section confidence pinned "
+        "created_at updated_at observed_at superseded_by metadata origin?"
+    )
+
     content: str
     id: int = 0
     external_id: str | None = None
@@ -167,6 +172,8 @@ def digest(text: str) -> bytes:
 class Event(Struct, frozen=True, kw_only=True):
     """One change of one memory."""
 
+    json_members: ClassVar[str] = "verb at detail"
+
     memory_id: int
     verb: str
     at: datetime
@@ -208,6 +215,8 @@ class Moved(Struct, frozen=True, kw_only=True):
 
 class Fact(Struct, frozen=True, kw_only=True):
     """What a memory states: subject, predicate, object; how sure it is, and how fast that fades."""
+
+    json_members: ClassVar[str] = "id subject predicate object type confidence memory_id quote"
 
     subject: str
     predicate: str
@@ -479,6 +488,10 @@ class LogSize(Struct, frozen=True, kw_only=True):
 class StoreStats(Compared, frozen=True, kw_only=True):
     """How much a store holds."""
 
+    json_members: ClassVar[str] = (
+        "memories forgotten superseded sources wordings=variants events projects types log bytes?"
+    )
+
     _not_compared = frozenset({"bytes"})
     memories: int
     forgotten: int
@@ -539,6 +552,8 @@ class Generation(Struct, frozen=True, kw_only=True):
     context vector of a turn; None leaves them as they are.
     """
 
+    json_members: ClassVar[str] = "model dimensions memories pending"
+
     fingerprint: str
     dimensions: int
     model: str
@@ -573,6 +588,8 @@ HIT_BYTES: Final = 60
 class Recalled(Struct, frozen=True, kw_only=True):
     """One memory in an answer, with the facts it came with; not shown means a near miss."""
 
+    json_members: ClassVar[str] = "id=memory_id rank score shown facts=fact_ids"
+
     memory_id: int
     rank: int
     score: float
@@ -582,6 +599,8 @@ class Recalled(Struct, frozen=True, kw_only=True):
 
 class Recall(Struct, frozen=True, kw_only=True):
     """One search: what was asked, by whom, through which lens, in which scope, and what came of it."""
+
+    json_members: ClassVar[str] = "query session lens mode outcome at hits"
 
     query: str
     mode: str

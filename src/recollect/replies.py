@@ -2,15 +2,16 @@
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from msgspec import Struct, field
-from msgspec.structs import asdict, force_setattr
+from msgspec.structs import asdict, force_setattr, replace
 
 from recollect.arguments import fit
 from recollect.errors import InputError, QueryError
 from recollect.records import ALL_PROJECTS, NO_FILTER, Compared, Event, Fact, Filter, Memory, Scope
+from recollect.serialize import serialize
 
 Mode = Literal["keyword", "semantic", "hybrid"]
 Outcome = Literal["answered", "weak", "none"]
@@ -146,6 +147,8 @@ class Share(NamedTuple):
 class Turn(Struct, frozen=True, kw_only=True):
     """Another turn of the exchange that a hit belongs to, in short."""
 
+    json_members: ClassVar[str] = "id speaker text before"
+
     id: int | None
     """None where only its words are known."""
     speaker: str | None
@@ -159,8 +162,20 @@ class Turn(Struct, frozen=True, kw_only=True):
         return f"{self.speaker}: {self.text}" if self.speaker else self.text
 
 
+class Explanation(Struct, frozen=True, kw_only=True):
+    """What a score is made of."""
+
+    shares: tuple[Share, ...]
+    factors: Mapping[str, float]
+
+
 class Hit(Struct, frozen=True, kw_only=True):
     """A memory that was found, and why. The score is the sum of the shares times the product of the factors."""
+
+    json_members: ClassVar[str] = (
+        "rank id kind score match_type bm25_score bm25_rank semantic_score vector_rank fused_score "
+        "effective_confidence snippet memory facts conflicts? older? probability? exchange? explain?"
+    )
 
     rank: int
     memory: Memory
@@ -181,6 +196,14 @@ class Hit(Struct, frozen=True, kw_only=True):
     """How likely it is to answer, where only what answers was asked for."""
     exchange: tuple[Turn, ...] = ()
     """What was asked before it, or answered after it, where it is a turn of a conversation."""
+
+    is_explained: bool = False
+    """Whether the JSON of the hit includes its explanation."""
+
+    @property
+    def explain(self) -> Explanation | None:
+        """How the score comes about, where that was asked for."""
+        return Explanation(shares=self.shares, factors=self.factors) if self.is_explained else None
 
     @property
     def id(self) -> int:
@@ -238,6 +261,8 @@ class Reason(Struct, frozen=True, kw_only=True):
 class Evidence(Struct, frozen=True, kw_only=True):
     """How likely it is that there is an answer, and what speaks for the hit most likely to be it."""
 
+    json_members: ClassVar[str] = "sure=probability bar=threshold id coverage cosine against?"
+
     id: int
     probability: float
     """The chance that there is an answer, between 0 and 1, if five of six questions have one."""
@@ -267,6 +292,10 @@ class Evidence(Struct, frozen=True, kw_only=True):
 class Reply(Compared, frozen=True, kw_only=True):
     """The hits, and how far to trust them."""
 
+    json_members: ClassVar[str] = (
+        "query mode profile outcome evidence reason degraded hits hidden=cut? suggestions facets timings_ms"
+    )
+
     query: str
     mode: Mode
     profile: str
@@ -287,6 +316,34 @@ class Reply(Compared, frozen=True, kw_only=True):
     version: int | None = None
     """The version of the store that it was read at, where an index was asked."""
 
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __bool__(self) -> bool:
+        return True  # a reply without hits is still an answer
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reply as plain values, as `--json` prints it."""
+        values: dict[str, Any] = serialize(self)
+        return values
+
+    def _repr_html_(self) -> str:
+        """Return the hits as a table, which notebooks show."""
+        from html import escape  # noqa: PLC0415  (only notebooks need it)
+
+        head = f"<p>{escape(self.query)}: {self.outcome}</p>"
+        cells = ((hit.rank, hit.id, f"{hit.score:.3f}", hit.memory.type, hit.snippet) for hit in self.hits)
+        rows = ("".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in cells)
+        names = "".join(f"<th>{name}</th>" for name in ("rank", "id", "score", "type", "snippet"))
+        return f"{head}<table><tr>{names}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+    def explained(self) -> "Reply":
+        """Return the reply with the explanation of each hit."""
+        return replace(self, hits=tuple(replace(hit, is_explained=True) for hit in self.hits))
+
     @property
     def cut(self) -> int | None:
         """How many hits were left out, where any were."""
@@ -295,6 +352,8 @@ class Reply(Compared, frozen=True, kw_only=True):
 
 class Related(Struct, frozen=True, kw_only=True):
     """A memory that belongs to another, how near it is, and the reasons: "meaning 0.62", "fact: Database"."""
+
+    json_members: ClassVar[str] = "id score reasons memory"
 
     memory: Memory
     score: float
@@ -309,12 +368,18 @@ class Related(Struct, frozen=True, kw_only=True):
 class Listing(Struct, frozen=True, kw_only=True):
     """Memories, newest first, and how many there are in all."""
 
+    json_members: ClassVar[str] = "memories total next_cursor?"
+
     memories: tuple[Memory, ...]
     total: int
+    next_cursor: str | None = None
+    """The cursor of the next page over HTTP, if there is one."""
 
 
 class Shown(Struct, frozen=True, kw_only=True):
     """One memory with all that is known of it."""
+
+    json_members: ClassVar[str] = "*memory deleted_at=memory.deleted_at wordings facts events passages?"
 
     memory: Memory
     wordings: tuple[str, ...]
@@ -326,6 +391,8 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 class Health(Struct, frozen=True, kw_only=True):
     """What a check-up found: nothing wrong, or lines that say what and what to do."""
+
+    json_members: ClassVar[str] = "store=address healthy memories problems advice? privacy? last_backup?"
 
     problems: tuple[str, ...]
     memories: int

@@ -17,10 +17,10 @@ from recollect.embedders.hashing import HashingEmbedder
 from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.records import ALL_PROJECTS, Recall
+from recollect.serialize import serialize
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.serialise import serialise
 from recollect.text.analyser import analyse
 
 WITHOUT_MODELS = """
@@ -303,7 +303,7 @@ def test_vectors_of_a_model_no_longer_in_use_are_named_and_dropped(
     assert advice == ("vectors of old are here and not in use; drop them: recollect model prune",)
     assert [each.model for each in dry] == [each.model for each in dropped] == ["old"]
     assert told.text() == "would drop the vectors of old (1 memories)"
-    assert serialise(told.value)["dropped"] == [{"model": "old", "dimensions": 64, "memories": 1, "pending": 0}]
+    assert serialize(told.value)["dropped"] == [{"model": "old", "dimensions": 64, "memories": 1, "pending": 0}]
     assert (kept, [each.model for each in new.generations()]) == (2, ["new"])
     assert new.doctor().healthy
     assert new.prune_vectors() == ()

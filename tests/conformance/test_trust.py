@@ -13,9 +13,9 @@ from recollect.errors import AccessError, InputError
 from recollect.profile import load_profile
 from recollect.recall.inject import Style
 from recollect.records import ALL_PROJECTS, Event, Insert, Revise, Scope, Trust
+from recollect.serialize import serialize
 from recollect.stores.contract import Store
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.serialise import serialise
 from recollect.trust import CONFIDENCE_CAPS
 
 LIMIT = "The API rate limit is 100 requests per minute"
@@ -33,7 +33,7 @@ def kept(db: Recollection, row: int) -> tuple[Any, ...]:
 
 def told(db: Recollection, verb: str, **given: Any) -> tuple[str, Any]:
     answer = OPERATIONS[verb].answer(db, given)
-    return answer.text(), serialise(answer.value)
+    return answer.text(), serialize(answer.value)
 
 
 # --- intake ---------------------------------------------------------------------------------

@@ -13,11 +13,11 @@ from kit import NOON
 from recollect import Recollection
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
+from recollect.serialize import serialize
 from recollect.stores.choice import open_store
 from recollect.surfaces.cli import written
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.program import cli
-from recollect.surfaces.serialise import serialise
 from recollect.text.analyser import analyse
 
 
@@ -62,7 +62,7 @@ def used_db(db: Recollection) -> Recollection:
 def answered(db: Recollection, verb: str, **given: Any) -> tuple[str, str]:
     """Return the answer of *verb* as text and as JSON, without how long it took."""
     answer = OPERATIONS[verb].answer(db, given)
-    value = serialise(answer.value)
+    value = serialize(answer.value)
     if "timings_ms" in value:
         value["timings_ms"] = {"total": 0.0}
     return answer.text(), written(json.loads(json.dumps(value), parse_float=lambda text: round(float(text), 6)))
@@ -158,6 +158,6 @@ def test_an_answer_of_a_store_in_use_reads_as_it_did(
 def test_an_export_reads_as_it_did(used_db: Recollection) -> None:
     answer = OPERATIONS["export"].answer(used_db, {})
 
-    lines = [json.dumps(serialise(each), ensure_ascii=False) for each in answer.value]
+    lines = [json.dumps(serialize(each), ensure_ascii=False) for each in answer.value]
     assert answer.stream
     assert matches("answers/export.jsonl", "\n".join(lines))

@@ -65,7 +65,7 @@ def test_its_program_runs(tmp_path: Path) -> None:
     assert "The [ship] leaves on Tuesday" in done.stdout
 
 
-ELSEWHERE = ("model install", "serve", "daemon", "eval", "init", "move", "shards", "--project web add", "edit", "purge")
+ELSEWHERE = ("model install", "serve", "daemon", "eval", "init", "move", "--project web add", "edit", "purge")
 """What needs a network, a server, a judged set or another database, and what asks a person on a terminal."""
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from recollect import RecollectError, Recollection
+from recollect.serialize import serialize
 from recollect.surfaces.operations.answer import Operation
-from recollect.surfaces.serialise import serialise
 
 
 def public(kind: type) -> set[str]:
@@ -20,10 +20,10 @@ def answer(operation: Operation, db: Recollection, values: dict[str, Any]) -> st
     """Return all that a surface could show of what *operation* answers."""
     try:
         done = operation.answer(db, values)
-        value = list(done.value) if done.stream else serialise(done.value)
+        value = list(done.value) if done.stream else serialize(done.value)
         return "\n".join([json.dumps(value, default=str, ensure_ascii=False), done.text(), *done.problems])
     except RecollectError as error:
-        return f"{error} {error.hint} {json.dumps(serialise(error), default=str)}"
+        return f"{error} {error.hint} {json.dumps(serialize(error), default=str)}"
 
 
 def called(method: Callable[..., Any], args: tuple[Any, ...], more: dict[str, Any]) -> str:

@@ -3,9 +3,6 @@
 import os
 import subprocess
 import sys
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,7 +14,6 @@ from recollect.errors import InputError, StoreBusy, StoreError
 from recollect.stores.choice import shown_address
 from recollect.stores.postgres import engine_at, open_postgres
 from recollect.stores.postgres.address import Address, read_address
-from recollect.stores.turns import working_for
 
 
 def test_what_is_ours_is_taken_out_and_the_rest_is_the_drivers() -> None:
@@ -36,7 +32,6 @@ def test_what_is_ours_is_taken_out_and_the_rest_is_the_drivers() -> None:
         "postgresql://h/d?schema=pg_catalog",
         "postgresql://h/d?schema=pg_toast",
         "postgresql://h/d?schema=information_schema",
-        "postgresql://h/d?directory=information_schema",
         "postgresql://h/d?schema=a,b",
         "postgresql://h/d?seconds=-1",
         "postgresql://h/d?seconds=soon",
@@ -163,43 +158,6 @@ def test_a_statement_that_takes_too_long_is_ended() -> None:
 
     with engine.session() as session:
         assert session.value("select 1") == 1
-    engine.close()
-
-
-def test_a_noisy_project_leaves_half_of_the_connections_to_others() -> None:
-    engine = engine_at(f"{fresh_database()}&connections=4")
-    busy, release = threading.Semaphore(0), threading.Event()
-
-    def noisy() -> None:
-        with working_for("noisy"), engine.session() as session:
-            busy.release()
-            session.rows("select 1")
-            release.wait(30)
-
-    with ThreadPoolExecutor(20) as threads:
-        asked = [threads.submit(noisy) for _ in range(12)]
-        for _ in range(2):
-            assert busy.acquire(timeout=30)
-        more = busy.acquire(timeout=0.2)
-        begin = time.monotonic()
-        with working_for("quiet"), engine.session() as session:
-            session.rows("select 1")
-        waited = time.monotonic() - begin
-        release.set()
-        for each in asked:
-            each.result(30)
-
-    engine.close()
-    assert not more
-    assert waited < 10
-
-
-def test_work_for_one_project_inside_its_own_turn_waits_for_nobody() -> None:
-    engine = engine_at(f"{fresh_database()}&connections=2")
-
-    with working_for("web"), engine.session(write=True), engine.session() as session:
-        assert session.value("select 1") == 1
-
     engine.close()
 
 

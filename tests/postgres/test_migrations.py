@@ -9,7 +9,7 @@ from kit import NOON
 from postgres_server import bare_database
 from recollect.records import ALL_PROJECTS, Recall
 from recollect.stores.postgres import open_postgres
-from recollect.stores.postgres.engine import STORE
+from recollect.stores.postgres.engine import FORMAT, migrations
 from recollect.text.analyser import analyse
 
 LANDED = 4
@@ -37,9 +37,9 @@ def landed() -> str:
     address = bare_database()
     with psycopg.connect(address, autocommit=True, options="-c search_path=recollect,public") as db:
         db.execute("create schema recollect")
-        for step in STORE.steps()[:LANDED]:
+        for step in migrations()[:LANDED]:
             db.execute(step)
-        db.execute(sql.SQL("comment on schema recollect is {}").format(f"{STORE.mark}{LANDED}"))
+        db.execute(sql.SQL("comment on schema recollect is {}").format(f"{FORMAT}{LANDED}"))
         db.execute(ROWS)
     return address
 

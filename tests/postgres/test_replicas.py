@@ -1,4 +1,4 @@
-"""Several servers of one store: standbys answer reads, nothing is read that is older than what was, and failover."""
+"""Several servers of one store: writes and reads follow the primary through a failover."""
 
 import threading
 import time
@@ -12,13 +12,11 @@ import pytest
 import recollect
 from kit import NOON
 from postgres_server import PATIENCE, Server, url_of
-from recollect.errors import InputError, RecollectError, StoreError, StoreInterrupted, WriteUncertain
+from recollect.errors import RecollectError, StoreError, StoreInterrupted, WriteUncertain
 from recollect.recollection import Recollection
 from recollect.records import Insert, Memory
-from recollect.stores.postgres import pools
 from recollect.stores.postgres.address import read_address
 from recollect.stores.postgres.connecting import server as told_driver
-from recollect.stores.sql import SqlStore
 
 Pair = tuple[Server, Server]
 WAITING = "select pid from pg_stat_activity where wait_event = 'SyncRep'"
@@ -46,32 +44,12 @@ def pair() -> Iterator[Pair]:
         yield both
 
 
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look for a standby that came back without waiting."""
-    monkeypatch.setattr(pools, "AGAIN", 0.0)
-
-
 def address_of(pair: Pair, schema: str, *more: str) -> str:
     return "&".join((url_of(*reversed(pair)), f"schema={schema}", *more))
 
 
 def opened(pair: Pair, schema: str, *more: str) -> Recollection:
-    return recollect.open(address_of(pair, schema, "reads=standby", *more), model="none")
-
-
-def reads_on_standby(db: Recollection) -> bool:
-    assert isinstance(db.store, SqlStore)
-    with db.store.engine.session() as session:
-        return bool(session.value("select pg_is_in_recovery()"))
-
-
-def wait_for_standby(db: Recollection) -> None:
-    """Read until the standby has what this process wrote."""
-    end = time.monotonic() + PATIENCE
-    while not reads_on_standby(db):
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    return recollect.open(address_of(pair, schema, *more), model="none")
 
 
 def ask(server: Server, statement: str) -> object:
@@ -98,14 +76,6 @@ def confirm(pair: Pair, names: str) -> None:
         until(pair[0], "select current_setting('synchronous_standby_names') = ''")
 
 
-def read_across(db: Recollection, standby: Server) -> None:
-    """Read twice in one transaction, whose server is killed in between."""
-    with db.store.reading():
-        db.store.version()
-        standby.kill()
-        db.store.version()
-
-
 def write_across(db: Recollection, server: Server) -> None:
     """Write twice in one transaction, whose server is killed in between."""
     with db.store.transaction():
@@ -114,89 +84,14 @@ def write_across(db: Recollection, server: Server) -> None:
         db.store.apply([Insert(memory=Memory(content="The other half"))], at=NOON)
 
 
-def test_an_address_says_where_reads_go_and_the_driver_finds_the_server() -> None:
-    several = read_address("postgresql://ida@db1,db2:5433/notes?reads=standby&connect_timeout=2")
+def test_the_driver_finds_the_server_that_takes_writes() -> None:
+    several = read_address("postgresql://ida@db1,db2:5433/notes?connect_timeout=2")
     one = read_address("postgresql://ida@db1/notes")
 
-    assert (several.reads, several.patience, one.reads, one.patience) == ("standby", 10.0, "primary", 0.0)
-    assert "target_session_attrs=read-write" in told_driver(several, "primary")
-    assert "target_session_attrs=standby" in told_driver(several, "standby")
-    assert "connect_timeout=2" in told_driver(several, "standby")
-    assert "target_session_attrs" not in told_driver(one, "primary")
-    with pytest.raises(InputError, match="reads of the address"):
-        read_address("postgresql://h/d?reads=anywhere")
-
-
-def test_reads_are_answered_by_the_standby_and_writes_go_to_the_primary(pair: Pair) -> None:
-    with opened(pair, "apart") as db, recollect.open(address_of(pair, "apart"), model="none") as usual:
-        db.add("The web team meets on Mondays")
-        assert [hit.id for hit in db.search("web team", session="monday").hits] == [1]
-        db.flush()
-        assert [each.query for each in db.recalls(session="monday")] == ["web team"]
-        confirm(pair, "*")
-        db.add("Backups run at night")
-        assert reads_on_standby(db)
-        assert not reads_on_standby(usual)
-        assert usual.stats().memories == 2
-    confirm(pair, "")
-
-
-def test_a_process_reads_what_it_wrote_though_the_standby_lags(pair: Pair) -> None:
-    with opened(pair, "own") as db:
-        ask(pair[1], "select pg_wal_replay_pause()")
-        db.add("The web team meets on Mondays")
-
-        assert db.search("web team").outcome != "none"
-        assert not reads_on_standby(db)
-        ask(pair[1], "select pg_wal_replay_resume()")
-        wait_for_standby(db)
-        assert db.search("web team").outcome != "none"
-
-
-def test_what_was_read_once_is_never_unread(pair: Pair) -> None:
-    primary, standby = pair
-    with opened(pair, "once", "application_name=reader") as reader, opened(pair, "once") as writer:
-        writer.add("The web team meets on Mondays")
-        ask(primary, "checkpoint")
-        until(standby, f"select pg_last_wal_replay_lsn() >= '{ask(primary, 'select pg_current_wal_lsn()')}'")
-        ask(standby, "checkpoint")  # which it begins at when it is started again
-        standby.set("recovery_min_apply_delay", "1h")
-        until(standby, "select current_setting('recovery_min_apply_delay') = '1h'")
-        writer.add("Backups run at night")
-
-        assert (reads_on_standby(reader), reader.stats().memories) == (True, 1)
-        standby.kill()
-        assert (reads_on_standby(reader), reader.stats().memories) == (False, 2)
-        standby.start()
-        assert ask(standby, "select count(*) from once.memory") == 1
-        assert (reads_on_standby(reader), reader.stats().memories) == (False, 2)
-        standby.set("recovery_min_apply_delay", "0")
-        until(standby, "select count(*) = 2 from once.memory")
-        assert (reads_on_standby(reader), reader.stats().memories) == (True, 2)
-
-
-def test_reads_go_on_when_the_standby_is_killed_in_the_middle_of_one(pair: Pair) -> None:
-    standby = pair[1]
-    with opened(pair, "killed") as db:
-        db.add("The web team meets on Mondays")
-        wait_for_standby(db)
-        assert isinstance(db.store, SqlStore)
-        asked: list[bool] = []
-
-        def kill_once() -> bool:
-            if not asked:
-                asked.append(reads_on_standby(db))
-                standby.kill()
-            return False
-
-        assert [hit.id for hit in db.search("web team", cancelled=kill_once).hits] == [1]
-        assert asked == [True]
-        standby.start()
-        wait_for_standby(db)
-        with pytest.raises(StoreInterrupted):
-            read_across(db, standby)
-        assert db.list().total == 1
-        standby.start()
+    assert (several.patience, one.patience) == (10.0, 0.0)
+    assert "target_session_attrs=primary" in told_driver(several)
+    assert "connect_timeout=2" in told_driver(several)
+    assert "target_session_attrs" not in told_driver(one)
 
 
 def test_a_commit_that_the_standby_does_not_confirm_is_told_as_uncertain(pair: Pair) -> None:

@@ -1,6 +1,6 @@
 """Every statement of a store names tables of its own schema alone: whoever shards by schema can route each of them.
 
-So it is with our directory, where a schema is a shard, and with Citus, where a schema can be what rows are
+So it is with Citus, where a schema can be what rows are
 distributed by. What is looked at are the statements that arrived at a server while every verb and every method was
 asked, and all SQL in the source, both read by PostgreSQL's own parser.
 """
@@ -25,7 +25,7 @@ from postgres_server import second_server
 from recollect import Recollection
 from recollect.records import Insert, Memory
 from recollect.stores.postgres import open_postgres
-from recollect.stores.postgres.engine import DIRECTORY, STORE
+from recollect.stores.postgres.engine import migrations
 from recollect.stores.postgres.vectors import HalfPrecisionScan
 from recollect.surfaces.operations import OPERATIONS
 
@@ -151,7 +151,7 @@ def test_no_sql_of_the_source_names_a_schema() -> None:
     folder = Path(recollect.stores.__file__).parent
     sources = [*(folder / "sql").rglob("*.py"), *(folder / "postgres").rglob("*.py"), folder / "moving.py"]
     texts = [text for path in sources for text in texts_of(ast.parse(path.read_text(encoding="utf-8")))]
-    steps = [*STORE.steps(), *DIRECTORY.steps()]
+    steps = migrations()
 
     assert len(sources) > 15
     assert [found for text in (*texts, *steps) for found in qualified(text)] == []

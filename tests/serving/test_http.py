@@ -5,8 +5,8 @@ import json
 import pytest
 from served import Served
 
+from recollect.serialize import serialize
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.serialise import serialise
 
 
 @pytest.mark.req("E-18")
@@ -14,7 +14,7 @@ from recollect.surfaces.serialise import serialise
 def test_each_search_has_a_route_that_answers_as_the_library_does(server: Served, verb: str) -> None:
     asked = server.ask("GET", f"/api/v1/{verb}?query=when+do+we+deploy&limit=5")
     sent = server.post(verb, query="when do we deploy", limit=5)
-    direct = serialise(getattr(server.db, verb.replace("-", "_"))("when do we deploy", limit=5))
+    direct = serialize(getattr(server.db, verb.replace("-", "_"))("when do we deploy", limit=5))
 
     assert asked.status == sent.status == 200
     assert asked.value["hits"][0]["id"] == 1

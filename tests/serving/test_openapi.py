@@ -13,7 +13,7 @@ from schemathesis import GenerationMode, checks
 from served import Served, opened, serving
 
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.serve.openapi import EXAMPLES, describe
+from recollect.surfaces.serve.openapi import describe
 
 OFFERED = [name for name, each in OPERATIONS.items() if each.rights.is_offered]
 PUBLISHED = describe([OPERATIONS[name] for name in OFFERED], version="1")
@@ -84,7 +84,7 @@ def referred(schema: object) -> set[str]:
 
 @pytest.mark.parametrize("name", OFFERED)
 def test_every_operation_has_an_example_that_is_answered(filled: Served, name: str) -> None:
-    said = filled.post(name, **EXAMPLES[name])
+    said = filled.post(name, **OPERATIONS[name].traits.example)
 
     assert said.status == 200, said.body
     if name != "export":

@@ -18,8 +18,8 @@ from mcp.client import Client
 from served import Served, opened, serving, surroundings
 
 from recollect import RecollectError, Recollection
+from recollect.serialize import error_value, serialize
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.serialise import error_value, serialise
 from recollect.surfaces.serve.mcp_replies import ERROR
 
 PLACED = {name: [each.name for each in op.parameters if each.place] for name, op in OPERATIONS.items()}
@@ -53,7 +53,7 @@ class Python:
         project = values.pop("project", None)
         db = self._db.in_project(project) if project else self._db
         try:
-            return serialise(self._answer(db, operation, values))
+            return serialize(self._answer(db, operation, values))
         except RecollectError as error:
             raise Refused(error_value(error)["error"]) from error
 

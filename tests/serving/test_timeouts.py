@@ -99,21 +99,21 @@ def test_a_search_ends_when_nobody_waits_for_it_any_more(server: Served) -> None
 
     def slow(request: Request, *_: object) -> Reply:
         asked.set()
-        until = time.monotonic() + 20
-        while request.cancelled and not request.cancelled() and time.monotonic() < until:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            if request.cancelled and request.cancelled():
+                told.set()
+                break
             time.sleep(0.01)
-        told.set()
         raise SearchCancelled("given up")
 
     server.db.answers = slow
     raw = socket.create_connection(("127.0.0.1", server.port), timeout=20)
     raw.sendall(b"GET /api/v1/search?query=slow HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    asked.wait(20)
-    begun = time.monotonic()
+    asked.wait(60)
     raw.close()
-    told.wait(20)
 
-    assert time.monotonic() - begun < 10
+    assert told.wait(60)
 
 
 @pytest.mark.req("C-34")

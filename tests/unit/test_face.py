@@ -28,7 +28,6 @@ SEVERAL: Mapping[str, tuple[str, ...]] = {
     "log": ("recalls", "never_recalled", "never_used", "unanswered", "prune_log"),
     "review": ("review", "settle"),
     "roots": ("keep_root", "roots", "drop_root"),
-    "shards": ("shards",),
     "token": ("create_token", "tokens", "revoke_token"),
     "tune": ("tune", "tuning", "untune"),
 }

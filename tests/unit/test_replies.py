@@ -1,5 +1,6 @@
 """What a request may ask, and what a cache knows it by."""
 
+import json
 import math
 from datetime import UTC, datetime
 from typing import Any
@@ -8,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from recollect.errors import QueryError
-from recollect.records import Filter, Scope
-from recollect.replies import Request
+from recollect.records import Filter, Memory, Scope
+from recollect.replies import Hit, Reply, Request
 
 PLAIN = Request(text="how do we ship")
 OTHERS: dict[str, Any] = {
@@ -120,3 +121,33 @@ def test_a_field_added_later_is_in_the_key_without_anybody_thinking_of_it() -> N
         rerank_only: bool = False
 
     assert Later(text="x").key() != Later(text="x", rerank_only=True).key()
+
+
+def _reply() -> Reply:
+    memory = Memory(id=7, content="The <b>port</b> is 5432")
+    hit = Hit(rank=1, memory=memory, score=0.5, match_type="bm25", snippet="The <b>[port]</b> is 5432")
+    return Reply(query="port & pier", mode="keyword", profile="default", outcome="answered", hits=(hit,))
+
+
+def test_a_reply_is_a_sequence_of_its_hits_and_always_true() -> None:
+    reply = _reply()
+
+    assert [hit.id for hit in reply] == [7]
+    assert len(reply) == 1
+    assert bool(replace(reply, hits=()))
+
+
+def test_a_reply_becomes_plain_values() -> None:
+    values = _reply().to_dict()
+
+    assert values["query"] == "port & pier"
+    assert values["hits"][0]["memory"]["content"] == "The <b>port</b> is 5432"
+    assert json.loads(json.dumps(values)) == values
+
+
+def test_a_notebook_shows_the_hits_and_runs_nothing_of_their_text() -> None:
+    shown = _reply()._repr_html_()
+
+    assert "<p>port &amp; pier: answered</p>" in shown
+    assert "The &lt;b&gt;[port]&lt;/b&gt; is 5432" in shown
+    assert "<b>" not in shown

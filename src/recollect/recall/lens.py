@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
@@ -24,6 +24,14 @@ MAX_BOOST: Final = 2.0
 
 class Lens(Struct, frozen=True, kw_only=True):
     """What a lens leaves in view, and what it makes larger or smaller; its filters are those of FILTER_FIELDS."""
+
+    json_members: ClassVar[str] = " ".join(
+        [
+            "name projects?",
+            *(f"{each.name}?" for each in FILTER_FIELDS if each.match != "scope"),
+            "since? until? boosts",
+        ]
+    )
 
     name: str
     projects: tuple[str, ...] | None = None

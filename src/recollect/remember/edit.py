@@ -1,7 +1,7 @@
 """Change a memory by hand: its words, its tags or what else is said of it; what it said stays in its history."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +15,8 @@ from recollect.replies import Degraded
 
 class EditResult(Struct, frozen=True, kw_only=True):
     """What an edit changed: the names of the fields, and the secrets that were taken out of what is new."""
+
+    json_members: ClassVar[str] = "id changed tags redacted secrets? degraded?"
 
     id: int
     changed: tuple[str, ...]

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, repeat
-from typing import Final
+from typing import ClassVar, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -86,6 +86,10 @@ Scanning all vectors after a write takes time that grows with the store, and ids
 
 class IngestResult(Struct, frozen=True, kw_only=True):
     """What became of one draft: the memory that holds it, and why."""
+
+    json_members: ClassVar[str] = (
+        "id decision of redacted updated=revised? secrets? supersedes? evidence=trust_evidence? degraded?"
+    )
 
     id: int
     decision: Decision

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from hashlib import blake2b
 from operator import attrgetter
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import fields, replace
@@ -41,6 +41,8 @@ _LONG, _SHORT = 4, 2
 
 class FoundSecret(Struct, frozen=True, kw_only=True):
     """What kind of secret stood in which field of which memory, and where that came from."""
+
+    json_members: ClassVar[str] = "field kind id=memory_id source"
 
     field: str
     kind: str
@@ -134,12 +136,11 @@ def digests_of(store: Store) -> Digest:
 
 
 def _key(store: Store) -> bytes:
-    whole = store.in_project(None)
-    kept = whole.notes(_KIND).get("key")
+    kept = store.notes(_KIND).get("key")
     if kept is None:
-        with whole.transaction():
-            kept = whole.notes(_KIND).get("key") or {"hex": os.urandom(16).hex()}
-            whole.put_note(_KIND, "key", kept)
+        with store.transaction():
+            kept = store.notes(_KIND).get("key") or {"hex": os.urandom(16).hex()}
+            store.put_note(_KIND, "key", kept)
     return bytes.fromhex(kept["hex"])
 
 

@@ -1,7 +1,7 @@
 """Roots: the files and folders that were imported and are to be imported again, kept with the store."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast, get_args
+from typing import Any, ClassVar, Final, cast, get_args
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -18,6 +18,8 @@ _KEY: Final = frozenset({"path", "project"})
 
 class Root(Struct, frozen=True, kw_only=True):
     """What is to be imported again: an absolute path, or what a program keeps; and how it was imported."""
+
+    json_members: ClassVar[str] = "path project trust redact follow_links as=as_? from=from_?"
 
     path: str = ""
     project: str = ""

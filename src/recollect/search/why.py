@@ -3,7 +3,7 @@
 It runs the stages of the search itself and reads the explanation from their states.
 """
 
-from typing import Final
+from typing import ClassVar, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,6 +31,8 @@ class ListRank(Struct, frozen=True, kw_only=True):
 
 class Why(Struct, frozen=True, kw_only=True):
     """Whether a memory is in the answer, its rank in each ranking, what blocks it, and the smallest fix."""
+
+    json_members: ClassVar[str] = "id found rank score lists blocked_by surfaces_if"
 
     id: int
     found: bool

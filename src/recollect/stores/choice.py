@@ -2,14 +2,13 @@
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from recollect.errors import InputError
 from recollect.records import Moved, Progress, Recovery
 from recollect.stores.contract import Analyse, Store
 
 if TYPE_CHECKING:
-    from recollect.stores.postgres.shards import ShardedStore
     from recollect.stores.sql.engine import Engine
 
 IN_MEMORY = ":memory:"
@@ -68,28 +67,16 @@ def shown_address(address: str) -> str:
     return f"{scheme}://{user.partition(':')[0]}{at}{where}{'?' if kept else ''}{'&'.join(kept)}"
 
 
-SHOWN = frozenset(
-    {"host", "hostaddr", "port", "dbname", "user", "schema", "directory", "reads", "target_session_attrs"}
-)
+SHOWN = frozenset({"host", "hostaddr", "port", "dbname", "user", "schema", "target_session_attrs"})
 """What is shown of the parameters of an address."""
 
 
 def _open_postgres(address: str, analyse: Analyse, analyser: int, cache: Path | None) -> Store:
     try:
-        from recollect.stores.postgres import open_postgres, open_sharded  # noqa: PLC0415
-        from recollect.stores.postgres.address import read_address  # noqa: PLC0415
+        from recollect.stores.postgres import open_postgres  # noqa: PLC0415
     except ImportError as error:
         raise _not_installed(error) from error
-    opener = open_sharded if read_address(address).directory else open_postgres
-    return opener(address, analyse, analyser=analyser, cache=cache)
-
-
-def shards_of(store: Store) -> "ShardedStore":
-    """Return the store whose shards are listed, placed and counted; refuse one that is not sharded."""
-    whole = store.in_project(None)
-    if not hasattr(whole, "directory"):
-        raise InputError("not a sharded store", hint="name a directory: postgresql://user@host/database?directory=NAME")
-    return cast("ShardedStore", whole)
+    return open_postgres(address, analyse, analyser=analyser, cache=cache)
 
 
 def _not_installed(error: ImportError) -> InputError:

@@ -421,13 +421,6 @@ class Copies(Protocol):
         """
         ...
 
-    def in_project(self, name: str | None) -> "Store":
-        """Return where the project *name* lives; None is the whole store, which keeps what belongs to no project.
-
-        A store in one place is both. One that is spread over several answers only there.
-        """
-        ...
-
     def snapshot(self) -> "Store":
         """Return what is here now as a store of its own, for reading; close it in the end.
 

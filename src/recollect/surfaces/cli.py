@@ -148,7 +148,7 @@ def require_model(name: str | None) -> None:
         raise InputError(f"there is no model {name!r}", hint=f"{hint}installed: {here}; or name a folder with a model")
 
 
-def _prepared(operation: "Operation", db: "Recollection", values: dict[str, Any], call: "Call") -> "Answer | None":
+def _prepared(operation: "Operation", db: "Recollection", values: dict[str, Any], call: "Call") -> "Answer[Any] | None":
     """Ask whoever sits at a terminal for what is missing: consent to what cannot be undone, or the new words."""
     if operation.name == "edit" and is_screen(session.stdin()) and is_screen(session.stdout()):
         from recollect.surfaces.editing import edit_words, is_unchanged  # noqa: PLC0415  (few edit)
@@ -158,18 +158,20 @@ def _prepared(operation: "Operation", db: "Recollection", values: dict[str, Any]
     return _consented(operation, db, values, call)
 
 
-def _edits(answer: "Answer") -> bool:
+def _edits(answer: "Answer[Any]") -> bool:
     """Open the source of a memory in the user's editor; say whether that was possible."""
     from recollect.surfaces.editing import open_source  # noqa: PLC0415
 
     return (
         is_screen(session.stdout())
         and is_screen(session.stdin())
-        and open_source(answer.value["source"], answer.value["line"])
+        and open_source(answer.value.source, answer.value.line)
     )
 
 
-def _consented(operation: "Operation", db: "Recollection", values: Mapping[str, Any], call: "Call") -> "Answer | None":
+def _consented(
+    operation: "Operation", db: "Recollection", values: Mapping[str, Any], call: "Call"
+) -> "Answer[Any] | None":
     """Show what cannot be undone to whoever sits at a terminal, ask, and do it; where nobody is asked, do nothing."""
     if values.get("yes", True) or values.get("dry_run") or not (session.stdin().isatty() and session.stderr().isatty()):
         return None
@@ -186,12 +188,12 @@ def _consented(operation: "Operation", db: "Recollection", values: Mapping[str, 
     return operation.answer(db, {**values, "yes": True}, call)
 
 
-def _print(answer: "Answer", *, form: str) -> None:
-    from recollect.surfaces.serialise import serialise  # noqa: PLC0415
+def _print(answer: "Answer[Any]", *, form: str) -> None:
+    from recollect.serialize import serialize  # noqa: PLC0415
 
     if answer.stream:
         for each in answer.value:
-            say(json.dumps(serialise(each), ensure_ascii=False))
+            say(json.dumps(serialize(each), ensure_ascii=False))
     elif form == "text" and is_screen(session.stdout()):
         page = answer.page() if answer.page else page_of(answer.text())
         show(page if any(each.pieces for each in page) else ())
@@ -201,12 +203,12 @@ def _print(answer: "Answer", *, form: str) -> None:
         _tell("error", problem)
 
 
-def _written(answer: "Answer", form: str) -> str:
+def _written(answer: "Answer[Any]", form: str) -> str:
     """Return an answer in the form that was asked for."""
-    from recollect.surfaces.serialise import serialise  # noqa: PLC0415
+    from recollect.serialize import serialize  # noqa: PLC0415
 
     if form in ("text", "json"):
-        return answer.text() if form == "text" else written(serialise(answer.value))
+        return answer.text() if form == "text" else written(serialize(answer.value))
     from recollect.surfaces.rows import WRITERS  # noqa: PLC0415
 
     return "\n".join(WRITERS[form](answer.rows))
@@ -353,7 +355,7 @@ def _understood(error: Exception) -> RecollectError:
 
 def complain(failure: Exception, *, as_json: bool = False) -> NoReturn:
     """Say what went wrong in one line, and leave with its exit code."""
-    from recollect.surfaces.serialise import error_value  # noqa: PLC0415
+    from recollect.serialize import error_value  # noqa: PLC0415
 
     error = _understood(failure)
     hint = f" ({error.hint})" if error.hint else ""

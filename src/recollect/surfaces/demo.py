@@ -15,11 +15,11 @@ from recollect.recollection import open as open_recollection
 from recollect.records import Progress
 from recollect.remember.import_files import ImportReport
 from recollect.replies import Reply
+from recollect.serialize import serialize
 from recollect.surfaces import text
 from recollect.surfaces.layout import Line, Page, Piece, line
 from recollect.surfaces.operations.importing import import_value
 from recollect.surfaces.pages import found_page
-from recollect.surfaces.serialise import serialise
 
 
 class Scene(Struct, frozen=True, kw_only=True):
@@ -65,8 +65,8 @@ def run_demo(
         page = (*head, *scenes, Line(), line(Piece(NEXT, "title")), *steps)
     value = {
         "store": keep,
-        "import": serialise(import_value(report)),
-        "searches": serialise(replies),
+        "import": serialize(import_value(report)),
+        "searches": serialize(replies),
     }
     return Demo(page=page, value=value)
 

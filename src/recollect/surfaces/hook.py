@@ -6,7 +6,6 @@ silence: a hook must never stand in an agent's way.
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -36,11 +35,12 @@ DEFAULT: Final = "default"
 
 
 class Hooked(Struct, frozen=True, kw_only=True):
-    """What a hook does: the line it prints, and the transcript that is to be kept, in which project."""
+    """What a hook does: the line it prints, and the transcript to import, into a project or into that of a folder."""
 
     output: str = ""
     transcript: Path | None = None
     project: str | None = None
+    folder: str | None = None
 
 
 Report = Callable[[str], object]
@@ -134,10 +134,10 @@ def _of_folder(event: Mapping[str, Any], db: Recollection) -> Recollection:
 
 def _kept(event: Mapping[str, Any], db: Recollection, report: Report) -> Hooked:
     """Keep what the agent asked to remember now, and name the transcript that is to be imported."""
-    project = _project(event, db)
     said = event.get("last_assistant_message") or event.get("prompt_response")
     if isinstance(said, str) and said.strip():
         try:
+            project = _project(event, db, claim=True)
             (db.in_project(project) if project else db).capture(said, embed=False)
         except RecollectError as error:  # the transcript has it too
             report(str(error))
@@ -145,7 +145,7 @@ def _kept(event: Mapping[str, Any], db: Recollection, report: Report) -> Hooked:
     known = isinstance(path, str) and bool(path) and Path(path).is_file()
     if not known:
         report(f"there is no transcript at {path}" if path else "the event names no transcript (transcript_path)")
-    return Hooked(transcript=Path(str(path)) if known else None, project=project)
+    return Hooked(transcript=Path(str(path)) if known else None, project=db.project, folder=_folder(event))
 
 
 def _session(event: Mapping[str, Any]) -> str | None:
@@ -153,19 +153,20 @@ def _session(event: Mapping[str, Any]) -> str | None:
     return given if isinstance(given, str) and given else None
 
 
-def _project(event: Mapping[str, Any], db: Recollection) -> str | None:
-    """Return the project that a session belongs to: the one chosen, else the name of the repository it runs in."""
+def _project(event: Mapping[str, Any], db: Recollection, *, claim: bool = False) -> str | None:
+    """Return the project that a session belongs to: the one chosen, else that of the repository it runs in."""
     if db.project is not None:
         return db.project
-    folder = event.get("cwd")
-    if not isinstance(folder, str) or not folder:
-        return None
-    path = Path(folder)
-    root = next((each for each in (path, *path.parents) if (each / ".git").exists()), path)
-    return re.sub(r"[^\w.-]+", "-", root.name).strip("-") or None
+    folder = _folder(event)
+    return db.project_of(folder, claim=claim) if folder else None
+
+
+def _folder(event: Mapping[str, Any]) -> str | None:
+    given = event.get("cwd")
+    return given if isinstance(given, str) and given else None
 
 
 def keep_later(hooked: Hooked, *, db: str) -> None:
     """Import the transcript of *hooked* in a process of its own, for which nobody waits."""
     if hooked.transcript is not None:
-        begin(hooked.transcript, db=db, project=hooked.project)
+        begin(hooked.transcript, db=db, project=hooked.project, folder=hooked.folder)

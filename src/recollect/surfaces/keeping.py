@@ -19,24 +19,35 @@ IMPORT_SECONDS: Final = 900
 """When an import is given up; the next one continues where it ended."""
 
 
-def begin(transcript: Path, *, db: str, project: str | None) -> None:
-    """Start an import for which nobody waits."""
+def begin(transcript: Path, *, db: str, project: str | None, folder: str | None = None) -> None:
+    """Start an import for which nobody waits, into *project* or into the project of *folder*."""
     if db == ":memory:":
         return  # nobody would see what it keeps
     from recollect.surfaces.children import start_child  # noqa: PLC0415  (most events start none)
 
-    named = (project,) if project else ()
-    start_child("recollect.surfaces.keeping", str(transcript.absolute()), *named, db=db)
+    start_child("recollect.surfaces.keeping", str(transcript.absolute()), project or "", folder or "", db=db)
 
 
 def main(words: Sequence[str]) -> None:
     """Import one transcript when its turn comes; end at once where another waits for it already."""
     from recollect.surfaces.children import become  # noqa: PLC0415  (a hook that starts none loads this module too)
 
-    transcript, *project = words
-    if take_turn(read_settings().db, transcript):  # the turn is held until the import ends
-        named = ("--project", project[0]) if project else ()
+    transcript, project, *folder = words
+    db = read_settings().db
+    if take_turn(db, transcript):  # the turn is held until the import ends
+        project = project or _claimed(db, *folder)
+        named = ("--project", project) if project else ()
         become("recollect", "import", transcript, "--trust", "agent", *named, seconds=IMPORT_SECONDS)
+
+
+def _claimed(db: str, folder: str = "") -> str:
+    """Return the project of *folder*, which is its own from now on; blank without a folder."""
+    if not folder:
+        return ""
+    import recollect  # noqa: PLC0415  (a hook that starts none loads this module too)
+
+    with recollect.open(db, model="none") as opened:
+        return opened.project_of(folder, claim=True) or ""
 
 
 def take_turn(db: str, transcript: str) -> bool:

@@ -68,11 +68,11 @@ def watch(**given: Any) -> None:
     chosen = chosen_options(given)
 
     def told(report: "ImportReport") -> None:
-        line = json.dumps(serialise(import_value(report)), ensure_ascii=False)
+        line = json.dumps(serialize(import_value(report)), ensure_ascii=False)
         if changed := line if chosen["as_json"] else visible_line(changed_text(report, at=db.now())):
             say(changed)
 
-    from recollect.surfaces.serialise import serialise  # noqa: PLC0415
+    from recollect.serialize import serialize  # noqa: PLC0415
 
     with open_chosen(chosen) as db, until_signalled() as stop:
         roots = db.roots()

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from recollect.records import Memory
 from recollect.replies import Hit
-from recollect.surfaces.serialise import serialise
+from recollect.serialize import serialize
 from recollect.surfaces.text import place_of
 
 COLUMNS: Final = ("id", "type", "date", "title", "content", "tags", "source", "line", "project", "score")
@@ -20,7 +20,7 @@ def _memory(row: Hit | Memory) -> Memory:
 
 
 def _jsonl(rows: Sequence[Hit | Memory]) -> Iterator[str]:
-    return (json.dumps(serialise(row), ensure_ascii=False) for row in rows)
+    return (json.dumps(serialize(row), ensure_ascii=False) for row in rows)
 
 
 def _ids(rows: Sequence[Hit | Memory]) -> Iterator[str]:

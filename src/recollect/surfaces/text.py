@@ -21,7 +21,9 @@ if TYPE_CHECKING:  # a search starts without what other verbs need
     from recollect.remember.import_files import ImportReport
     from recollect.remember.ingest import IngestResult
     from recollect.remember.redact import FoundSecret
+    from recollect.remember.roots import Root
     from recollect.search.why import Why
+    from recollect.surfaces.operations.models import KnownModel
     from recollect.upkeep.activity import Entry
     from recollect.upkeep.consolidate import Consolidation
     from recollect.upkeep.facts import Conflict
@@ -280,15 +282,15 @@ def _names(paths: Iterable[str]) -> str:
     return ", ".join([*names[:MAX_FILES_NAMED], *more])
 
 
-def root_line(root: Mapping[str, Any]) -> str:
+def root_line(root: "Root") -> str:
     """Return a root: its path, and what is not usual about it."""
-    project = f"project {root['project']}" if root["project"] else ""
-    trust = "" if root["trust"] == "owner" else f"trust {root['trust']}"
-    links, secrets = "follows links" * root["follow_links"], "keeps secrets" * (not root["redact"])
-    form = f"read as {root['as']}" if root.get("as") else ""
+    project = f"project {root.project}" if root.project else ""
+    trust = "" if root.trust == "owner" else f"trust {root.trust}"
+    links, secrets = "follows links" * root.follow_links, "keeps secrets" * (not root.redact)
+    form = f"read as {root.as_}" if root.as_ else ""
     more = ", ".join(filter(None, (project, trust, form, links, secrets)))
-    name = root["path"] or f"from {root['from']}"
-    return f"{name} ({more})" if more else str(name)
+    name = root.path or f"from {root.from_}"
+    return f"{name} ({more})" if more else name
 
 
 def embedded_text(report: "ImportReport", *, stopped: bool = False) -> str:
@@ -346,9 +348,9 @@ def recall_line(recall: Recall) -> str:
     return f"{recall.at:%Y-%m-%d %H:%M} {recall.query!r}: {recall.outcome}, showed {shown}"
 
 
-def unanswered_line(asked: Mapping[str, object]) -> str:
+def unanswered_line(query: str, times: int) -> str:
     """Return a query that found nothing, and how often it was asked."""
-    return visible_line(f"{asked['times']} times: {asked['query']}")
+    return visible_line(f"{times} times: {query}")
 
 
 def short(memory: Memory) -> str:
@@ -437,12 +439,12 @@ def lens_line(lens: Mapping[str, object]) -> str:
     return visible_line(f"{lens['name']}: {said}")
 
 
-def model_line(model: Mapping[str, object]) -> str:
+def model_line(model: "KnownModel") -> str:
     """Return an embedding model in one line, the one in use with a star."""
-    damage = f"damaged: {model['problem']}; run: recollect model install {model['name']}" if model["problem"] else ""
-    state = damage or ("installed" if model["installed"] else "not installed")
-    star = "*" if model["in_use"] else " "
-    return f"{star} {model['name']:<10} {model['dimensions']:>5} dimensions  {state}  {model['about']}"
+    damage = f"damaged: {model.problem}; run: recollect model install {model.name}" if model.problem else ""
+    state = damage or ("installed" if model.installed else "not installed")
+    star = "*" if model.in_use else " "
+    return f"{star} {model.name:<10} {model.dimensions:>5} dimensions  {state}  {model.about}"
 
 
 # --- tuning ---------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from recollect.lazy import lazily
 
 if TYPE_CHECKING:
-    from recollect.upkeep import activity, backup, consolidate, export, facts, privacy, purge, review, shards, tokens
+    from recollect.upkeep import activity, backup, consolidate, export, facts, privacy, purge, review, tokens
 
-__all__ = ["activity", "backup", "consolidate", "export", "facts", "privacy", "purge", "review", "shards", "tokens"]
+__all__ = ["activity", "backup", "consolidate", "export", "facts", "privacy", "purge", "review", "tokens"]
 __getattr__ = lazily(__name__)

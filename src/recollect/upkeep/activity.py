@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from hashlib import blake2b
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from msgspec import Struct
 
@@ -19,6 +19,8 @@ LONGEST: Final = 160
 
 class Entry(Struct, frozen=True, kw_only=True):
     """One thing that happened."""
+
+    json_members: ClassVar[str] = "key at what verb text ids by project?"
 
     key: str
     """What it is known by."""

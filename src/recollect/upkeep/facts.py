@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from msgspec import Struct
 
@@ -22,6 +22,8 @@ ONE_VALUE: Final = frozenset({"kv", "config", "state", "location", "identity"})
 
 class Conflict(Struct, frozen=True, kw_only=True):
     """Two facts, or two memories, that say different things of the same."""
+
+    json_members: ClassVar[str] = "kind one other"
 
     one: Fact | Memory
     other: Fact | Memory

@@ -32,8 +32,6 @@ def _store(address: str) -> tuple[str, ...]:
     if "://" not in address:
         return ()
     place = shown_address(address)
-    if "directory=" in place:
-        return (f"memories and what is searched for go to the shards that {place} lists: recollect shards",)
     return (f"memories and what is searched for go to {place}, where the store is",)
 
 

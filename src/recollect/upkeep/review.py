@@ -7,7 +7,7 @@ as notes too; of the rest only what came in lately is looked at, so that a large
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final, Literal, get_args
+from typing import Any, ClassVar, Final, Literal, get_args
 
 from msgspec import Struct
 
@@ -39,6 +39,8 @@ MARK: Final = "[redacted:"
 
 class ReviewItem(Struct, frozen=True, kw_only=True):
     """One question to a person, and the memories it is about: the newer one first."""
+
+    json_members: ClassVar[str] = "key kind about memories?"
 
     key: str
     kind: Kind

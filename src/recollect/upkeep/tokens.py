@@ -5,7 +5,7 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from msgspec import Struct
 
@@ -41,6 +41,8 @@ class Token(Struct, frozen=True, kw_only=True):
 class NewToken(Struct, frozen=True, kw_only=True):
     """A token that was made just now, and its secret, which is told this once."""
 
+    json_members: ClassVar[str] = "secret *token"
+
     token: Token
     secret: str
 
@@ -65,13 +67,12 @@ def create_token(
     expires = None if lifetime is None else _end(now, lifetime)
     made = Token(name=called, project=project, read_only=read_only, trust=trust, created_at=now, expires_at=expires)
     secret = secrets.token_urlsafe(32)
-    whole = store.in_project(None)
-    with whole.transaction():
-        if called in whole.notes(KIND):
+    with store.transaction():
+        if called in store.notes(KIND):
             raise InputError(
                 f"there is a token called {called!r}", hint=f"revoke it first: recollect token revoke {called}"
             )
-        whole.put_note(KIND, called, {**_kept(made), "digest": _digest(secret)})
+        store.put_note(KIND, called, {**_kept(made), "digest": _digest(secret)})
     return NewToken(token=made, secret=f"{PREFIX}.{called}.{secret}")
 
 

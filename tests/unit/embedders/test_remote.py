@@ -1,7 +1,6 @@
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -155,10 +154,11 @@ def test_an_answer_that_breaks_off_is_asked_again_and_then_told() -> None:
 
 
 def test_a_server_that_never_answers_is_left_after_the_timeout() -> None:
-    over = threading.Event()
+    over, heard = threading.Event(), list[Asked]()
 
     def answer(asked: Asked) -> Answer:
-        over.wait(20)
+        heard.append(asked)
+        over.wait(60)
         return by_length(asked)
 
     with serving(answer) as url:
@@ -181,14 +181,10 @@ def test_an_answer_that_comes_by_drops_costs_no_more_than_the_deadline(head: byt
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = threading.Thread(target=drip, args=(listener,))
         server.start()
-        started = time.monotonic()
-        with pytest.raises(ModelError, match=r"did not answer within 0\.5 s"):
+        with pytest.raises(ModelError, match=r"did not answer within 0\.5 s"):  # the drops would never end
             embedder(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=0.5).embed_queries(["x"])
-        waited = time.monotonic() - started
         over.set()
         server.join()
-
-    assert waited < 2.0
 
 
 def test_tries_and_pauses_end_with_the_deadline() -> None:
@@ -376,20 +372,19 @@ def test_a_recollection_embeds_through_a_server_it_was_given() -> None:
 
 
 def test_a_search_beside_a_server_that_hangs_waits_once_and_is_answered_by_words() -> None:
-    over = threading.Event()
+    over, heard = threading.Event(), list[Asked]()
 
     def answer(asked: Asked) -> Answer:
-        over.wait(20)
+        heard.append(asked)
+        over.wait(60)
         return by_length(asked)
 
     with serving(answer) as url, recollect.open(":memory:", model=f"{url}#model=m&dimensions=2&timeout=0.4") as db:
         db.add("a fox", embed=False)
-        started = time.monotonic()
         replies = [db.search("fox"), db.search("a fox")]
-        waited = time.monotonic() - started
         notice = db.models.notice
         over.set()
 
     assert [(reply.degraded, reply.hits[0].id) for reply in replies] == [("model_failed", 1)] * 2
-    assert waited < 2.0
+    assert len(heard) == 1
     assert notice == ("by words alone: the embedding server did not answer within 0.4 s (is it overloaded, or gone?)")

@@ -133,11 +133,11 @@ def test_a_conversation_gives_its_turns_by_section() -> None:
 
 
 def test_many_headings_are_read_in_a_time_that_grows_with_them_alone() -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
 
     memories = memories_of(
         "".join(f"{'#' * (1 + number % 6)} h{number}\n\nword{number}\n\n" for number in range(50_000))
     )
 
     assert len(memories) == 50_000
-    assert time.perf_counter() - begin < 30
+    assert time.process_time() - begin < 30

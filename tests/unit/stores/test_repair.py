@@ -3,7 +3,6 @@
 import json
 import shutil
 import threading
-import time
 from pathlib import Path
 
 import apsw
@@ -261,17 +260,15 @@ def test_reindex_refuses_to_touch_a_file_whose_memories_are_damaged(path: Path) 
 def test_writers_beside_a_rebuild_do_not_wait_and_what_they_write_is_found(path: Path) -> None:
     with opened(path, "none") as db:
         db.add_all([Memory(content=f"filler number {number} about tea and rain") for number in range(1500)])
-    waits: list[float] = []
+    written: list[int] = []
     done = threading.Event()
 
     def write() -> None:
         with opened(path, "none") as db:
             while not done.is_set():
-                start = time.monotonic()
-                row = db.add(f"written meanwhile marker{len(waits)}").id
-                waits.append(time.monotonic() - start)
-                if len(waits) % 3 == 0:
-                    db.forget(row)
+                written.append(db.add(f"written meanwhile marker{len(written)}").id)
+                if len(written) % 3 == 0:
+                    db.forget(written[-1])
                 assert db.search("queue team3").hits
 
     writer = threading.Thread(target=write)
@@ -283,8 +280,7 @@ def test_writers_beside_a_rebuild_do_not_wait_and_what_they_write_is_found(path:
         found = db.search("marker0").hits
 
     assert found[0].memory.content == "written meanwhile marker0"
-    assert len(waits) > 3
-    assert max(waits) < 2
+    assert len(written) > 3  # a writer that waited for the rebuild would write once, after it
     assert "not indexed" not in problems(path)
 
 

@@ -166,7 +166,7 @@ def test_what_a_killed_process_left_is_erased_too(tmp_path: Path) -> None:
 def test_an_erasure_tells_of_another_process_that_makes_segments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sealing, "PATIENCE", 0.1)
+    monkeypatch.setattr(sealing, "LOCK_TIMEOUT_SECONDS", 0.1)
     store = filled(tmp_path / "notes.db")
 
     with SegmentFolder(folder_of(tmp_path / "notes.db")).locked() as ours:
@@ -225,10 +225,7 @@ def test_a_large_segment_that_a_disk_changed_is_found_in_the_background_and_made
     assert store.check(deep=True) == ()
 
 
-def test_when_a_store_is_closed_no_segment_is_left_that_another_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sealing, "SOON", 0.0)
+def test_when_a_store_is_closed_no_segment_is_left_that_another_replaced(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     store = filled(path, 400)
     during = len(SegmentFolder(folder_of(path)).names())

@@ -18,7 +18,7 @@ from recollect.records import ALL_PROJECTS, EmbeddedMemory, Filter, Generation, 
 from recollect.stores.nearest.codes import read_codes, write_codes
 from recollect.stores.nearest.files import has_codes
 from recollect.stores.sql import SqlStore
-from recollect.stores.sqlite import open_sqlite, vector_sealing
+from recollect.stores.sqlite import open_sqlite
 from recollect.stores.sqlite.vectors import SegmentScan, Sizes
 
 ROWS, WIDTH = 1_500, 32
@@ -187,28 +187,23 @@ def test_the_best_of_several_passages_speaks_whichever_the_codes_brought(tmp_pat
         assert sum(hit in exact for hit in found) >= 19
 
 
-def test_pieces_of_an_import_get_codes_when_they_are_many_and_are_one_when_the_store_is_closed(
-    tmp_path: Path, vectors: Any
-) -> None:
+def test_segments_of_an_import_are_merged_and_get_codes_when_they_are_many(tmp_path: Path, vectors: Any) -> None:
     sizes = Sizes(quantised=1_300, sealed=256)
     store = opened(tmp_path / "notes.db", sizes)
     ids = noted(store, ROWS)
-    put(store, ids[:1_100], vectors[:1_100])
+    put(store, ids[:400], vectors[:400])
     few = made_of(store)
-    put(store, ids[1_100:], vectors[1_100:])
+    put(store, ids[400:], vectors[400:])
     many = made_of(store)
     expected = ask(store, vectors[7], exact=True).top
     store.close()
     again = opened(tmp_path / "notes.db", sizes)
 
-    assert (few, many, made_of(again)) == ([(1_100, False)], [(1_100, True), (400, False)], [(1_500, True)])
+    assert (few, many, made_of(again)) == ([(400, False)], [(1_500, True)], [(1_500, True)])
     assert ask(again, vectors[7]).top == expected
 
 
-def test_when_a_store_is_closed_no_segment_is_left_that_another_replaced(
-    tmp_path: Path, vectors: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vector_sealing, "SOON", 0.0)
+def test_when_a_store_is_closed_no_segment_is_left_that_another_replaced(tmp_path: Path, vectors: Any) -> None:
     store = opened(tmp_path / "notes.db", Sizes(quantised=1_300, sealed=256))
     for some in np.array_split(noted(store, ROWS), 5):
         put(store, some.tolist(), vectors[some - 1])

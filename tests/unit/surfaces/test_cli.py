@@ -83,7 +83,7 @@ def test_search_answers_in_the_shape_of_the_design(run: Run) -> None:
     )
     explain = explained.value["hits"][0]["explain"]
     assert set(explain) == {"shares", "factors"}
-    assert [set(share) for share in explain["shares"]] == [{"ranking", "rank", "points"}]
+    assert [set(share) for share in explain["shares"]] == [{"ranking", "rank", "points", "native"}]
     assert explain["shares"][0]["points"] == hit["bm25_score"] == hit["fused_score"]
 
 

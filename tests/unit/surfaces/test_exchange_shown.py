@@ -2,9 +2,9 @@
 
 import recollect
 from kit import NOON
+from recollect.serialize import serialize
 from recollect.surfaces.layout import plain
 from recollect.surfaces.pages import found_page
-from recollect.surfaces.serialise import serialise
 
 
 def test_a_reply_is_shown_once_with_the_question_before_it() -> None:
@@ -18,6 +18,6 @@ def test_a_reply_is_shown_once_with_the_question_before_it() -> None:
     shown = plain(found_page(reply))
     assert "reply to: Nara: Who renews the staging certificate? (#1)" in shown
     assert reply.hits[0].id == 2
-    assert serialise(reply.hits[0])["exchange"] == [
+    assert serialize(reply.hits[0])["exchange"] == [
         {"id": 1, "speaker": "Nara", "text": "Who renews the staging certificate?", "before": True}
     ]

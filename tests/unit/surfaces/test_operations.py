@@ -16,12 +16,12 @@ from recollect import Filter, InputError, Recollection
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
 from recollect.records import FILTER_FIELDS, FilterField
+from recollect.serialize import serialize
 from recollect.stores.choice import open_store
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.operations.answer import Answer, operation, write_file
 from recollect.surfaces.operations.fields import Filtered
 from recollect.surfaces.operations.request import Call, Request, about, parameters_of
-from recollect.surfaces.serialise import serialise
 from recollect.text.analyser import analyse
 
 KEYS = [each for each in FILTER_FIELDS if each.match != "scope"]
@@ -76,7 +76,7 @@ def test_a_filter_of_the_table_is_a_filter_and_a_boost_of_a_lens(db: Recollectio
     OPERATIONS["lens"].answer(db, boosting)
     narrowed, boosted = (db.search("port", lens=name, mode="keyword") for name in ("one", "two"))
 
-    assert serialise(lens) == {"name": "one", filtered.name: [value_of(filtered)], "boosts": {}}
+    assert serialize(lens) == {"name": "one", filtered.name: [value_of(filtered)], "boosts": {}}
     assert db.lenses()[0] == Lens(name="one", **{filtered.name: (value_of(filtered),)})
     assert [hit.id for hit in narrowed.hits] == [1]
     assert {hit.id: hit.factors.get("lens") for hit in boosted.hits} == {1: 1.5, 2: 1.0}
@@ -118,7 +118,7 @@ def test_text_is_made_only_when_somebody_asks_for_it(db: Recollection) -> None:
 
     assert (shout_it.name, shout_it.about) == ("shout-it", "Shout.")
     assert [(each.name, each.about, each.place) for each in shout_it.parameters] == [("word", "what to shout", True)]
-    assert (serialise(answer.value), made) == ("ship", [])
+    assert (serialize(answer.value), made) == ("ship", [])
     assert (answer.text(), made) == ("SHIP", ["text"])
 
 
@@ -139,7 +139,7 @@ def test_every_operation_answers_with_what_json_can_say(db: Recollection) -> Non
         name for name, each in OPERATIONS.items() if not any(p.place for p in each.parameters) and not each.traits.slow
     ]
 
-    values = {name: serialise(OPERATIONS[name].answer(db, {}).value) for name in plain}
+    values = {name: serialize(OPERATIONS[name].answer(db, {}).value) for name in plain}
 
     assert {"stats", "doctor", "list", "facts", "stale", "conflicts", "consolidate"} <= set(values)
     assert all(isinstance(value, dict) for value in values.values())

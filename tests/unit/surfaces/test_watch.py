@@ -74,7 +74,7 @@ def test_roots_are_added_listed_and_removed(run: Run, tmp_path: Path) -> None:
 
     assert added.out == f"{folder} is a root now; import it with: recollect import\n"
     assert listed.out == f"{folder} (trust agent)\n"
-    assert removed.out == f"{folder} is no root any more; its memories stay\n"
+    assert removed.out == f"{folder} is not a root any more; its memories stay\n"
     assert run("roots", "remove").code == 2
 
 

@@ -13,10 +13,10 @@ from typing import Any, Final
 import numpy as np
 from msgspec import Struct
 
-from recollect.errors import StoreDamaged
 from recollect.files import FILE, FOLDER, open_regular, read_regular
 from recollect.stores.nearest.codes import NARROW, SAMPLE, fits, portions, read_codes, write_codes
 from recollect.stores.nearest.table import Block, Table
+from recollect.stores.segments.damage import SegmentDamaged
 
 FORMAT: Final = 1
 ENOUGH: Final = 2
@@ -167,9 +167,9 @@ def verify(folder: Path) -> None:
         raise damaged(folder)
 
 
-def damaged(folder: Path) -> StoreDamaged:
+def damaged(folder: Path) -> SegmentDamaged:
     """Return the error for a folder that is no block."""
-    return StoreDamaged(f"{folder.name} is damaged", hint="run: recollect reindex")
+    return SegmentDamaged(f"{folder.name} is damaged", hint="run: recollect reindex")
 
 
 def _table(folder: Path, name: str, shape: tuple[int, int], width: int) -> Table:

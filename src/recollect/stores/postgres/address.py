@@ -18,8 +18,6 @@ CONNECTIONS: Final = 16
 """How many connections a process has at most, unless the address says."""
 PATIENCE: Final = 10.0
 """How many seconds anybody waits for a server that can do what is asked, where an address names several."""
-READS: Final = ("primary", "standby")
-"""Where reads go, the usual first."""
 RESERVED: Final = ("pg_", "information_schema")
 """How schemas are called that belong to the server."""
 LONGEST: Final = 86_400.0
@@ -28,17 +26,12 @@ EXAMPLE: Final = "such as postgresql://user@host/database?schema=recollect"
 
 
 class Address(Struct, frozen=True, kw_only=True):
-    """Where a store is: a server as the driver reads it, a schema, and the bounds that a process keeps there.
-
-    What names a *directory* is no schema of memories: it is spread over those that the directory lists.
-    """
+    """Where a store is: a server as the driver reads it, a schema, and the bounds that a process keeps there."""
 
     server: str
     schema: str = SCHEMA
-    directory: str = ""
     seconds: float = SECONDS
     connections: int = CONNECTIONS
-    reads: str = READS[0]
     patience: float = 0.0
 
     @property
@@ -60,18 +53,12 @@ def read_address(address: str) -> Address:
     except psycopg.Error as error:  # what the driver says may quote the password
         hint = f"{EXAMPLE}; in a password @ : / ? % are written %40 %3A %2F %3F %25"
         raise InputError("the address of the PostgreSQL store cannot be read", hint=hint) from error
-    if ours.get("reads", READS[0]) not in READS:
-        raise InputError(f"reads of the address cannot be {ours['reads']!r}", hint=f"one of {', '.join(READS)}")
-    if "schema" in ours and "directory" in ours:
-        raise InputError("an address names a schema or a directory", hint="the directory knows the schemas")
     patience = PATIENCE if Address(server=server).is_several else 0.0
     return Address(
         server=server,
         schema=_schema(ours.get("schema", SCHEMA)),
-        directory=_schema(ours["directory"]) if "directory" in ours else "",
         seconds=_number(ours, "seconds", SECONDS, least=0.0, most=LONGEST),
         connections=int(_number(ours, "connections", CONNECTIONS, least=2, most=MOST)),
-        reads=ours.get("reads", READS[0]),
         patience=_number(ours, "patience", patience, least=0.0, most=LONGEST),
     )
 

@@ -1,12 +1,12 @@
 """One connection to a server of a store: which servers are asked, for how long, and what it reads and writes.
 
-The address may name several servers. Whoever writes asks for the one that takes writes; who reads asks for a standby
-where the address says so. Nobody waits for a server that does not answer for longer than some seconds.
+The address may name several servers. libpq finds the primary among them.
+Nobody waits for a server that does not answer for longer than some seconds.
 """
 
 import re
 import time
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import psycopg
 from psycopg.adapt import Loader
@@ -29,19 +29,16 @@ BOUNDS: Final = {
 PAUSE: Final = 0.25
 """How many seconds lie between two tries to find a server."""
 
-Role = Literal["primary", "standby"]
-"""What a server is asked for: to write and read, or to read alone."""
-
 
 class NoServer(psycopg.OperationalError):
     """No server of an address can be had."""
 
 
-def connect(address: Address, role: Role = "primary") -> "psycopg.Connection[Any]":
-    """Return a connection to a server of *address* in this *role*."""
+def connect(address: Address) -> "psycopg.Connection[Any]":
+    """Return a connection to a server of *address*."""
     try:
         db: psycopg.Connection[Any] = psycopg.connect(
-            server(address, role), autocommit=True, options=options(address), prepare_threshold=3
+            server(address), autocommit=True, options=options(address), prepare_threshold=3
         )
     except psycopg.OperationalError as error:
         raise NoServer(str(error)) from error
@@ -61,15 +58,12 @@ def connect_soon(address: Address) -> "psycopg.Connection[Any]":
         time.sleep(PAUSE)
 
 
-def server(address: Address, role: Role) -> str:
-    """Return what the driver is told: one server, or among several the first in this *role*, and when to give up."""
+def server(address: Address) -> str:
+    """Return what the driver is told: one server, or among several the one that takes writes, and when to give up."""
     told = conninfo_to_dict(address.server)
     usual: dict[str, Any] = dict(BOUNDS)
-    if role == "standby":
-        usual["load_balance_hosts"] = "random"
-        told["target_session_attrs"] = "standby"
-    elif address.is_several:
-        usual["target_session_attrs"] = "read-write"
+    if address.is_several:
+        usual["target_session_attrs"] = "primary"
     return make_conninfo("", **{**usual, **told})
 
 

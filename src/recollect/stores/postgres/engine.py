@@ -33,35 +33,24 @@ from recollect.errors import (
 from recollect.records import Progress
 from recollect.stores.postgres import copying, statistics
 from recollect.stores.postgres.address import Address, read_address
-from recollect.stores.postgres.connecting import PATIENCE, NoServer, connect, connect_soon
-from recollect.stores.postgres.pools import Pools, Slot, note_position
+from recollect.stores.postgres.connecting import NoServer, connect_soon
+from recollect.stores.postgres.pools import Pools, Slot
 from recollect.stores.postgres.rebuilding import POSTGRES
 from recollect.stores.sql.engine import OPEN, Clause, Engine, Session
-from recollect.stores.turns import Turns
 
 OLDEST: Final = 160_000
 """The first version of PostgreSQL that has what is needed."""
 
 
-class Layout(Struct, frozen=True, kw_only=True):
-    """What a schema of ours is: the steps that make it, and how the comment on it begins, as no other's does."""
-
-    mark: str
-    folder: Path
-    sign: str
-    """How an address names such a schema."""
-
-    def steps(self) -> tuple[str, ...]:
-        """Return the steps from an empty schema to today's, oldest first."""
-        files = (step for step in self.folder.iterdir() if step.name.endswith(".sql"))
-        return tuple(step.read_text(encoding="utf-8") for step in sorted(files, key=lambda step: step.name))
+FORMAT: Final = "recollect format "
+"""How the comment on a schema of ours begins."""
+MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
 
-STORE: Final = Layout(mark="recollect format ", folder=Path(__file__).parent / "migrations", sign="?schema=NAME")
-DIRECTORY: Final = Layout(
-    mark="recollect directory ", folder=Path(__file__).parent / "directory_migrations", sign="?directory=NAME"
-)
-LAYOUTS: Final = (STORE, DIRECTORY)
+def migrations() -> tuple[str, ...]:
+    """Return the steps from an empty schema to the current one, oldest first."""
+    return tuple(step.read_text(encoding="utf-8") for step in sorted(MIGRATIONS.glob("*.sql")))
+
 
 VALID: Final = (
     "select i.indisvalid from pg_index i join pg_class c on c.oid = i.indexrelid "
@@ -158,10 +147,8 @@ class PostgresEngine:
         at_the_end: Callable[[Session], object] = lambda _: None,
         makes: bool = True,
         pinned: bool = False,
-        layout: Layout = STORE,
     ) -> None:
         self._address = read_address(address) if isinstance(address, str) else address
-        self._turns = Turns(self._address.connections, patience=PATIENCE)
         self._at_the_end = at_the_end
         self._here = threading.local()
         self._lock = threading.Lock()
@@ -169,7 +156,7 @@ class PostgresEngine:
         self._pools: Pools | None = None
         self._process = 0
         with self._told():
-            prepare(self._address, makes=makes, layout=layout)
+            prepare(self._address, makes=makes)
             self._pinned = Pinned(db=_pinned_connection(self._address)) if pinned else None
         self._alone = threading.RLock()
 
@@ -195,7 +182,7 @@ class PostgresEngine:
         if session is not None and process == os.getpid():
             yield session
             return
-        with self._turns.turn(), self._slot() as slot:
+        with self._slot() as slot:
             session = PostgresSession(slot)
             self._here.held = os.getpid(), session
             try:
@@ -222,7 +209,7 @@ class PostgresEngine:
         if write:
             slot.begin_writing(durable=durable)
         else:
-            slot.begin_reading(latest=self._is_alone())
+            slot.begin_reading()
         session.is_writing = write
         try:
             yield session
@@ -285,24 +272,17 @@ class PostgresEngine:
 
     @contextmanager
     def alone(self, what: str) -> Iterator[bool]:
-        """Hold a lock of this name that no other process has, if it is free; tell whether that is so.
-
-        What this thread reads meanwhile is read where it is written, so that nobody who held the lock before is missed.
-        """
+        """Hold a lock of this name that no other process has, if it is free; tell whether that is so."""
         with self._told(), self._slot() as slot:
             slot.begin()
             key = f"{self._address.schema}.{what}"
             row = slot.db.execute("select pg_try_advisory_lock(hashtext(%s), 1)", (key,)).fetchone()
-            self._here.alone = ours = row == (True,)
+            ours = row == (True,)
             try:
                 yield ours
             finally:
-                self._here.alone = False
                 if ours and not slot.db.closed:
                     slot.db.execute("select pg_advisory_unlock(hashtext(%s), 1)", (key,))
-
-    def _is_alone(self) -> bool:
-        return getattr(self._here, "alone", False)
 
     def build_index(self, name: str, definition: str) -> bool:
         """Create an index while others read and write; return False where another process is doing so.
@@ -496,74 +476,57 @@ def _roll_back(db: "psycopg.Connection[Any]", statement: str) -> None:
 # --- the schema -----------------------------------------------------------------------------
 
 
-def prepare(address: Address, *, makes: bool = True, layout: Layout = STORE) -> None:
+def prepare(address: Address, *, makes: bool = True) -> None:
     """Make the schema at *address*, or bring it up to date; one that is not there is refused unless it *makes* it."""
-    if address.reads == "standby" and _is_prepared(address, layout):
-        return
     with connect_soon(address) as db:
-        _prepare(db, address, makes=makes, layout=layout)
-        note_position(address, db)
+        _prepare(db, address, makes=makes)
 
 
-def _prepare(db: "psycopg.Connection[Any]", address: Address, *, makes: bool, layout: Layout) -> None:
+def _prepare(db: "psycopg.Connection[Any]", address: Address, *, makes: bool) -> None:
     if db.info.server_version < OLDEST:
         raise StoreError(
             f"PostgreSQL {db.info.server_version // 10_000} is too old",
             hint="16 or newer is needed, with pgvector 0.8",
         )
-    done, steps = _format(db, address.schema, layout), layout.steps()
+    done, steps = _format(db, address.schema), migrations()
     if not done and not makes:
         raise InputError(f"there is no store at {shown(address.server)}", hint="make one: recollect --db … init")
     if done == len(steps):
-        _require_way_in(db, address, layout)
+        _require_way_in(db, address)
         return
     if db.execute("select pg_is_in_recovery()").fetchone() == (True,):
         raise StoreError("the store on this replica is not up to date", hint="open it once on the primary")
-    _migrate(db, address.schema, layout)
+    _migrate(db, address.schema)
 
 
-def _is_prepared(address: Address, layout: Layout) -> bool:
-    """Tell whether a standby shows the schema as it is today; then nobody needs the primary to read."""
-    with suppress(NoServer), connect(address, "standby") as db:
-        if _format(db, address.schema, layout) == len(layout.steps()):
-            _require_way_in(db, address, layout)
-            return True
-    return False
-
-
-def _migrate(db: "psycopg.Connection[Any]", schema: str, layout: Layout) -> None:
+def _migrate(db: "psycopg.Connection[Any]", schema: str) -> None:
     with db.transaction():
         db.execute("set local statement_timeout = 0")
         db.execute("select pg_advisory_xact_lock(hashtext(%s))", (schema,))
         db.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(schema)))
-        for step in (steps := layout.steps())[_format(db, schema, layout) :]:
+        for step in (steps := migrations())[_format(db, schema) :]:
             db.execute(step)
-        db.execute(sql.SQL("comment on schema {} is {}").format(sql.Identifier(schema), f"{layout.mark}{len(steps)}"))
+        db.execute(sql.SQL("comment on schema {} is {}").format(sql.Identifier(schema), f"{FORMAT}{len(steps)}"))
 
 
-def _require_way_in(db: "psycopg.Connection[Any]", address: Address, layout: Layout) -> None:
+def _require_way_in(db: "psycopg.Connection[Any]", address: Address) -> None:
     """Refuse a user to whom nothing was granted."""
     if db.execute("select has_schema_privilege(%s, 'usage')", (address.schema,)).fetchone() != (True,):
         raise StoreError(
             f"{shown(address.server)} does not let this user in",
-            hint=f"its owner grants a project: select {address.schema}.recollect_grant('user', 'project')"
-            if layout is STORE
-            else "name the schema of a project that was granted to it",
+            hint=f"its owner grants a project: select {address.schema}.recollect_grant('user', 'project')",
         )
 
 
-def _format(db: "psycopg.Connection[Any]", schema: str, layout: Layout) -> int:
+def _format(db: "psycopg.Connection[Any]", schema: str) -> int:
     """Return how many steps the schema has behind it."""
     row = db.execute("select obj_description(to_regnamespace(%s)::oid, 'pg_namespace')", (schema,)).fetchone()
     told = None if row is None else row[0]
     if told is None:
         return 0
-    for other in LAYOUTS:
-        if other is not layout and told.startswith(other.mark):
-            raise InputError(f"the schema {schema} is of another kind", hint=f"name it so: {other.sign}")
-    if not told.startswith(layout.mark):
-        raise StoreDamaged(f"the schema {schema} is another program's", hint=f"name another one: {layout.sign}")
-    done, known = int(told.removeprefix(layout.mark)), len(layout.steps())
+    if not told.startswith(FORMAT):
+        raise StoreDamaged(f"the schema {schema} is another program's", hint="name another one: ?schema=NAME")
+    done, known = int(told.removeprefix(FORMAT)), len(migrations())
     if done > known:
         raise StoreError(
             f"the schema {schema} was written by a newer recollect (format {done}, this one knows {known})",

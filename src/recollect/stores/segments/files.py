@@ -14,8 +14,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import StoreError
 from recollect.files import open_regular, read_at, read_regular
+from recollect.stores.segments.damage import SegmentDamaged
 from recollect.stores.segments.part import Part
 
 FORMAT: Final = 2
@@ -27,12 +27,6 @@ ALIGNED: Final = 64
 CHUNK: Final = 1 << 24
 PIECE: Final = 1 << 16
 """How many bytes are written at a time: what is written at once, a system may map as one for a single byte of it."""
-
-
-class SegmentDamaged(StoreError):
-    """Say that a folder holds no part that can be used; it can be built anew."""
-
-    code = "segment_damaged"
 
 
 def save(part: Part, folder: Path) -> None:

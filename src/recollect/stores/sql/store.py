@@ -6,7 +6,7 @@ from copy import copy
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from recollect.errors import StoreError, StoreInterrupted
 from recollect.records import Progress, Write
@@ -154,10 +154,6 @@ class SqlStore:
         """Open a read transaction."""
         with self.engine.session():
             yield
-
-    def in_project(self, name: str | None) -> Self:  # noqa: ARG002  (every project lives here)
-        """Return this store."""
-        return self
 
     def snapshot(self) -> "SqlStore":
         """Return what is here now as a store of its own, for reading."""

@@ -13,12 +13,13 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from msgspec import Struct, field
 
-from recollect.errors import StoreDamaged
 from recollect.records import Filter, Passage, Scope, VectorHits
 from recollect.stores.nearest.files import load, verify
 from recollect.stores.nearest.rank import Admission, Column, Passages, columns, distinct, hits, nearest, speakers
 from recollect.stores.nearest.table import Block, Table
+from recollect.stores.segments.damage import SegmentDamaged
 from recollect.stores.sql.engine import Admitted, Session, VectorQuestion
+from recollect.stores.sql.index.log import LogState, Segment, uncovered
 from recollect.vectors import WIDTH
 
 MASKS: Final = 32
@@ -28,23 +29,6 @@ SLICE: Final = 4_096
 _LAST: Final = 2**62
 Key: TypeAlias = tuple[int, Scope, Filter, str | None]
 """A version of the store, and who a question is about: a scope, a filter, and a generation that they are not of."""
-
-
-class Segment(Struct, frozen=True, kw_only=True):
-    """A segment as the database names it."""
-
-    name: str
-    generation: int
-    dimensions: int
-    low: int
-    upto: int
-    removed: int
-    passages: int
-
-    @property
-    def about(self) -> dict[str, object]:
-        """What its header must say."""
-        return {"low": self.low, "upto": self.upto, "dimensions": self.dimensions, "plain": self.passages}
 
 
 class Loose(Struct, frozen=True, kw_only=True):
@@ -97,8 +81,7 @@ class View(Struct, frozen=True, kw_only=True):
         """Return whether this is what *session* sees."""
         if (self.stamp, self.dimensions) != (asked.stamp, asked.dimensions) or not self.is_intact:
             return False
-        named = segments_of(session, asked.generation, asked.dimensions) if self.lacks else ()
-        return self.lacks <= {each.name for each in named}
+        return not self.lacks or self.lacks <= {each.name for each in log_of(session, asked).segments}
 
     def nearest(self, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
         """Return the admitted memories nearest to the vector asked about."""
@@ -195,10 +178,12 @@ def _count_memories(admissions: Sequence[Admission]) -> int:
 
 def look(session: Session, asked: VectorQuestion, known: View, folder: Path | None) -> View:
     """Return what *session* sees; what is *known* from before is not read again."""
-    named = segments_of(session, asked.generation, asked.dimensions)
-    blocks = {each.name: block for each in named if (block := _opened(each, known, folder)) is not None}
-    loose = _kept_up(session, asked, known.loose, uncovered([each for each in named if each.name in blocks]))
-    gone = gone_from(session, named)
+    log = log_of(session, asked)
+    named = log.segments
+    blocks = {each.name: block for each in named if (block := _opened(each, log, known, folder)) is not None}
+    spans = [(each.after, each.upto) for each in named if each.name in blocks]
+    loose = _kept_up(session, asked, known.loose, uncovered(spans, _LAST, log.start))
+    gone = gone_from(session, log)
     present = [Admission(block=block, rows=left_of(block, gone[name])) for name, block in blocks.items()]
     return View(
         stamp=asked.stamp,
@@ -211,51 +196,57 @@ def look(session: Session, asked: VectorQuestion, known: View, folder: Path | No
     )
 
 
-def segments_of(session: Session, generation: int, dimensions: int) -> list[Segment]:
-    """Return the segments of a generation, by their stamps."""
+def logs_of(session: Session, only: int | None = None) -> list[LogState]:
+    """Return the segment log of each generation, or of one."""
+    removed = session.value("select seq from sqlite_sequence where name = 'vector_removed'") or 0
+    last = session.value("select value from meta where key = 'vectors'")
     sql = "select name, low, upto, removed, passages from vector_segment where generation_id = ? order by upto"
     return [
-        Segment(
-            name=name,
-            generation=generation,
-            dimensions=dimensions,
-            low=low,
-            upto=upto,
+        LogState(
+            generation=number,
+            dimensions=width,
+            segments=tuple(
+                Segment(name=name, after=low, upto=upto, removed=since, rows=rows)
+                for name, low, upto, since, rows in session.rows(sql, (number,))
+            ),
+            last=last,
             removed=removed,
-            passages=passages,
+            start=-1,
         )
-        for name, low, upto, removed, passages in session.rows(sql, (generation,))
+        for number, width in session.rows("select id, dimensions from generation order by id")
+        if isinstance(width, int) and only in (None, number)
     ]
 
 
-def _opened(segment: Segment, known: View, folder: Path | None) -> Block | None:
+def log_of(session: Session, asked: VectorQuestion) -> LogState:
+    """Return the segment log that a question is about."""
+    (log,) = logs_of(session, asked.generation)
+    return log
+
+
+def about(segment: Segment, log: LogState) -> dict[str, object]:
+    """Return what the header of a segment must say."""
+    return {"low": segment.after, "upto": segment.upto, "dimensions": log.dimensions, "plain": segment.rows}
+
+
+def _opened(segment: Segment, log: LogState, known: View, folder: Path | None) -> Block | None:
     """Return the block of *segment*; None where it cannot be read."""
     if segment.name in known.segments and known.segments[segment.name].is_intact:
         return known.segments[segment.name]
     try:
-        return None if folder is None else load(folder / segment.name, segment.about)
-    except StoreDamaged:
+        return None if folder is None else load(folder / segment.name, about(segment, log))
+    except SegmentDamaged:
         return None
 
 
-def uncovered(readable: Sequence[Segment]) -> list[tuple[int, int]]:
-    """Return the ranges of stamps, each with its end, that no segment holds."""
-    ranges, at = [], -1
-    for each in readable:
-        if each.low > at:
-            ranges.append((at, each.low))
-        at = each.upto
-    return [*ranges, (at, _LAST)]
-
-
-def gone_from(session: Session, named: Sequence[Segment]) -> dict[str, Any]:
-    """Return for each segment the rows that were deleted or written anew since it was made."""
-    if not named:
+def gone_from(session: Session, log: LogState) -> dict[str, Any]:
+    """Return for each segment the rows that were deleted or changed since it was made."""
+    if not log.segments:
         return {}
-    since = min(each.removed for each in named)
+    since = min(each.removed for each in log.segments)
     sql = "select seq, id from vector_removed where seq > ? and generation_id = ?"
-    rows = np.array(session.rows(sql, (since, named[0].generation)), dtype="i8").reshape(-1, 2)
-    return {each.name: rows[rows[:, 0] > each.removed, 1] for each in named}
+    rows = np.array(session.rows(sql, (since, log.generation)), dtype="i8").reshape(-1, 2)
+    return {each.name: rows[rows[:, 0] > each.removed, 1] for each in log.segments}
 
 
 def left_of(block: Block, gone: Any) -> Any:
@@ -357,11 +348,11 @@ def _stacked(vectors: Sequence[bytes], dimensions: int) -> Any:
 
 def faults(session: Session, folder: Path, *, deep: bool) -> Iterator[str]:
     """Yield the segments that cannot be read, or hold other bytes than were written."""
-    for number, dimensions in session.rows("select id, dimensions from generation order by id"):
-        for each in segments_of(session, number, dimensions):
+    for log in logs_of(session):
+        for each in log.segments:
             try:
-                load(folder / each.name, each.about)
+                load(folder / each.name, about(each, log))
                 if deep:
                     verify(folder / each.name)
-            except StoreDamaged:
+            except SegmentDamaged:
                 yield f"the segment {each.name} of vectors is damaged and not used; run: recollect reindex"

@@ -14,6 +14,7 @@ from recollect.stores.sql.engine import Admitted, Engine, Session, VectorQuestio
 from recollect.stores.sql.index.folder import VECTORS, SegmentFolder
 
 if TYPE_CHECKING:
+    from recollect.stores.sql.index.sealing import Sealer
     from recollect.stores.sqlite.vector_view import View
 
 
@@ -28,8 +29,7 @@ class Sizes(Struct, frozen=True, kw_only=True):
     """So many are written into one segment at most while somebody waits."""
 
 
-def named_by(engine: Engine) -> set[str]:
-    """Return the names of the segments of a store."""
+def _named(engine: Engine) -> set[str]:
     with engine.session() as session:
         return {name for (name,) in session.rows("select name from vector_segment")}
 
@@ -44,7 +44,8 @@ class SegmentScan:
         self._lock = threading.Lock()
         self._sealing = threading.Lock()
         self._waiting: bool | None = None
-        self._is_unfinished = self._is_swept = False
+        self._sealer: Sealer | None = None
+        self._is_swept = False
         self._views: dict[int, View] = {}
 
     def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
@@ -78,43 +79,49 @@ class SegmentScan:
         """Seal what was written last, where there is enough of it, and join segments of like size."""
         if self._folder is None or not self._is_writable:
             return
-        self._is_unfinished = (whole or self._is_unfinished) and not at_rest
         if engine.open_transaction() != "none":
             self._waiting = whole or bool(self._waiting)
             return
         if not self._sealing.acquire(blocking=False):
             return
         try:
-            from recollect.stores.sqlite.vector_sealing import Sealer  # noqa: PLC0415  (loads NumPy)
-
-            Sealer(engine, self._folder, self._sizes, at_rest=at_rest).settle(whole=whole)
+            self._made_sealer(self._folder).settle(engine, whole=at_rest)
         finally:
             self._sealing.release()
+
+    def _made_sealer(self, folder: Path) -> "Sealer":
+        if self._sealer is None:
+            from recollect.stores.sql.index.sealing import Sealer  # noqa: PLC0415
+            from recollect.stores.sqlite.vector_codec import VectorCodec  # noqa: PLC0415  (loads NumPy)
+
+            codec, sizes = VectorCodec(folder, self._sizes), self._sizes
+            self._sealer = Sealer(SegmentFolder(folder), codec, seal=sizes.sealed, fan=2, inline=sizes.foreground)
+        return self._sealer
 
     def resume(self, engine: Engine) -> None:
         """Settle what had to wait for the end of a transaction; once, look for what others left behind."""
         if self._folder is not None and self._is_writable and not self._is_swept:
             self._is_swept = True
             with suppress(OSError, StoreError):
-                SegmentFolder(self._folder).tidy(lambda: named_by(engine))
+                SegmentFolder(self._folder).tidy(lambda: _named(engine))
         if self._waiting is not None:
             whole, self._waiting = self._waiting, None
             self.settle(engine, whole=whole)
 
     def finish(self, engine: Engine) -> None:
-        """Join what a lot of writing left in pieces."""
-        if self._is_unfinished:
-            self.settle(engine, whole=True, at_rest=True)
+        """Merge the segments that a lot of writing left, and remove those that were replaced."""
+        if self._sealer is not None:
+            self._sealer.finish(engine)
 
     def compact(self, engine: Engine) -> tuple[str, ...]:
         """Remove every segment that holds a vector that is gone, and make it anew."""
         if self._folder is None or not self._folder.exists():
             return ()
-        from recollect.stores.sqlite.vector_sealing import Sealer  # noqa: PLC0415  (loads NumPy)
+        return self._made_sealer(self._folder).compact(engine, self._forget)
 
+    def _forget(self) -> None:
         with self._lock:
             self._views.clear()
-        return Sealer(engine, self._folder, self._sizes, at_rest=True).compact()
 
     def check(self, session: Session, *, deep: bool) -> Iterator[str]:
         """Yield what is wrong with the segments."""

@@ -15,12 +15,11 @@ from recollect.surfaces.operations import (
     quality,
     repair,
     search,
-    shards,
     store,
     tokens,
 )
 from recollect.surfaces.operations.answer import Operation, operations_of
 
 OPERATIONS: Final[Mapping[str, Operation]] = operations_of(
-    search, memories, importing, facts, log, lenses, store, repair, models, shards, backup, purge, tokens, quality
+    search, memories, importing, facts, log, lenses, store, repair, models, backup, purge, tokens, quality
 )

@@ -1,10 +1,11 @@
 """Operations and their answers: a request, a function, and what every surface needs to show what came of it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from pathlib import Path
-from types import ModuleType
-from typing import Any, TypeVar
+from types import ModuleType, UnionType
+from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 
@@ -17,16 +18,18 @@ from recollect.surfaces.operations.request import Call, Parameter, Request, Trai
 from recollect.surfaces.operations.rights import Rights
 
 T = TypeVar("T")
+V = TypeVar("V")
+ReplyValue_co = TypeVar("ReplyValue_co", covariant=True)
 
 
-class Answer(Struct, frozen=True, kw_only=True):
-    """What an operation returns: a value that `serialise` turns into JSON, and its text for people.
+class Answer(Struct, Generic[ReplyValue_co], frozen=True, kw_only=True):
+    """The reply of an operation, which `serialize` turns into JSON, and its text for people.
 
     The text is made only when somebody reads it, and so is the page, its form with styles and links. The parts of a
     stream are written one by one. *Rows* are the hits or memories of an answer that finds or lists them.
     """
 
-    value: Any
+    value: ReplyValue_co
     text: Callable[[], str]
     page: Callable[[], Page] | None = None
     rows: Sequence[Any] = ()
@@ -34,7 +37,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     healthy: bool = True
     problems: tuple[str, ...] = ()
     stream: bool = False
-    then: "Callable[[Progress | None], Answer] | None" = None
+    then: "Callable[[Progress | None], Answer[ReplyValue_co]] | None" = None
     """What is still to be done once this is printed, such as vectors; a program gets the last answer only."""
     stopped: bool = False
     """Whether somebody stopped it before its end."""
@@ -42,26 +45,35 @@ class Answer(Struct, frozen=True, kw_only=True):
     """What a dry run asks before the real run; blank where there is nothing to ask."""
 
 
-def listed(found: Sequence[T], line: Callable[[T], str], *, empty: str, **value: Any) -> Answer:
+class Results(Struct, Generic[ReplyValue_co], frozen=True, kw_only=True):
+    """The replies of an operation that was asked to do the same to several memories."""
+
+    results: tuple[ReplyValue_co, ...]
+
+
+def listed(value: V, found: Sequence[T], line: Callable[[T], str], *, empty: str) -> Answer[V]:
     """Return an answer that is a list: a line each, or the text *empty*."""
     return Answer(value=value, text=lambda: "\n".join(map(line, found)) or empty, found=bool(found))
 
 
-def paged(value: Any, page: Callable[[], Page], *, rows: Sequence[Any] = (), found: bool = True) -> Answer:
+def paged(value: V, page: Callable[[], Page], *, rows: Sequence[Any] = (), found: bool = True) -> Answer[V]:
     """Return an answer that is shown as a page."""
     return Answer(value=value, text=lambda: plain(page()), page=page, rows=rows, found=found)
 
 
-def for_each(ids: Sequence[int], done: Callable[[int], tuple[Mapping[str, Any], str]]) -> Answer:
-    """Return the answer of an operation that did the same to each of *ids*: one value, or several as `results`."""
-    results = [done(row) for row in ids]
-    value = results[0][0] if len(results) == 1 else {"results": [each for each, _ in results]}
-    return Answer(value=value, text=lambda: "\n".join(text for _, text in results))
+def one_or_more(found: Sequence[V]) -> V | Results[V]:
+    """Return the only reply, or several as `Results`."""
+    return found[0] if len(found) == 1 else Results(results=tuple(found))
+
+
+def for_each(done: Sequence[V], line: Callable[[V], str]) -> Answer[V | Results[V]]:
+    """Return the answer of an operation that did the same to several memories."""
+    return Answer(value=one_or_more(done), text=lambda: "\n".join(map(line, done)))
 
 
 # --- operations -----------------------------------------------------------------------------
 
-Run = Callable[[Recollection, Any, Call], Answer]
+Run = Callable[[Recollection, Any, Call], Answer[Any]]
 
 
 class Operation(Struct, frozen=True, kw_only=True, dict=True):
@@ -83,6 +95,13 @@ class Operation(Struct, frozen=True, kw_only=True, dict=True):
         return self.traits.rights
 
     @cached_property
+    def reply(self) -> Any:
+        """The type of its reply: what `Answer` holds in the annotation of the function."""
+        hint = get_type_hints(self.run)["return"]
+        answers = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        return reduce(or_, (get_args(each)[0] for each in answers))
+
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """What the command line takes; the project that every request has is a global option there."""
         return tuple(
@@ -98,7 +117,7 @@ class Operation(Struct, frozen=True, kw_only=True, dict=True):
         """Return the request that *values* describe; refuse what does not fit."""
         return parse(self.request, self.name, values)
 
-    def answer(self, db: Recollection, given: Request | Mapping[str, Any], call: Call | None = None) -> Answer:
+    def answer(self, db: Recollection, given: Request | Mapping[str, Any], call: Call | None = None) -> Answer[Any]:
         """Do what is asked, in its project if it names one; *given* is a request, or the values of one."""
         request = given if isinstance(given, Request) else self.parse(given)
         view = db.in_project(request.project) if request.project else db

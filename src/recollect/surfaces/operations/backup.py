@@ -1,17 +1,20 @@
 """Operations that copy the whole store: a backup, its restore, a move to another place."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
+from msgspec import Struct
+
+from recollect import upkeep
 from recollect.errors import InputError
 from recollect.recollection import Recollection
 from recollect.recollection import move as move_store
+from recollect.records import Moved
 from recollect.stores.choice import shown_address
 from recollect.surfaces import text
 from recollect.surfaces.operations.answer import Answer, operation
 from recollect.surfaces.operations.fields import DryRun
 from recollect.surfaces.operations.request import Call, Request, about
-from recollect.surfaces.serialise import serialise
 
 
 def bytes_of(address: str) -> int:
@@ -34,7 +37,7 @@ class BackupRequest(Request, slow=True, group="care", stopped="no backup was wri
 
 
 @operation
-def backup(db: Recollection, request: BackupRequest, call: Call) -> Answer:
+def backup(db: Recollection, request: BackupRequest, call: Call) -> "Answer[upkeep.backup.Backup]":
     """Write a checked copy of the whole store while others go on; `restore-backup` puts it back."""
     path, folder, keep = request.path, request.to, request.keep
     if bool(path) == bool(folder):
@@ -60,7 +63,7 @@ class RestoreBackup(Request, slow=True, creates_store=True, group="care"):
 
 
 @operation
-def restore_backup(db: Recollection, request: RestoreBackup, _: Call) -> Answer:
+def restore_backup(db: Recollection, request: RestoreBackup, _: Call) -> "Answer[upkeep.backup.RestoredBackup]":
     """Put a backup in the place of the store; what is here now is kept in a file beside it."""
     done = db.restore_backup(request.path, dry_run=request.dry_run)
     verb, kept = ("restored", "are kept") if done.applied else ("would restore", "would be kept")
@@ -83,10 +86,20 @@ class Move(
     new: Annotated[str, about("where to: a new file, or postgresql://…", place=2)]
 
 
+class MovedStore(Struct, frozen=True, kw_only=True):
+    """From where to where a store was copied, and what was compared."""
+
+    json_members: ClassVar[str] = "old new *moved"
+
+    old: str
+    new: str
+    moved: Moved
+
+
 @operation
-def move(_: Recollection, request: Move, call: Call) -> Answer:
+def move(_: Recollection, request: Move, call: Call) -> Answer[MovedStore]:
     """Copy a store into an empty one, between files and PostgreSQL, and compare every row; the old one stays."""
     old, new = request.old, request.new
     done = move_store(old, new, progress=call.progress)
-    value = {"old": shown_address(old), "new": shown_address(new), **serialise(done)}
-    return Answer(value=value, text=lambda: text.moved_text(done, value["old"], value["new"]))
+    value = MovedStore(old=shown_address(old), new=shown_address(new), moved=done)
+    return Answer(value=value, text=lambda: text.moved_text(done, value.old, value.new))

@@ -2,6 +2,9 @@
 
 from typing import Annotated
 
+from msgspec import Struct
+
+from recollect import upkeep
 from recollect.recollection import Recollection
 from recollect.records import Fact
 from recollect.surfaces import text
@@ -9,10 +12,15 @@ from recollect.surfaces.operations.answer import Answer, listed, operation
 from recollect.surfaces.operations.fields import Texts
 from recollect.surfaces.operations.request import Call, Request, about, read_id
 from recollect.surfaces.operations.rights import OWNER_WRITES, READS
-from recollect.surfaces.serialise import serialise
 
 
-class Facts(Request, rights=READS, group="agents"):
+class FactList(Struct, frozen=True, kw_only=True):
+    """Facts, each with the memory that states it."""
+
+    facts: tuple[Fact, ...]
+
+
+class Facts(Request, rights=READS, group="agents", example={"subject": "Owner"}):
     """Which facts to list."""
 
     subject: Annotated[str, about("only about this subject")] | None = None
@@ -21,12 +29,12 @@ class Facts(Request, rights=READS, group="agents"):
 
 
 @operation
-def facts(db: Recollection, request: Facts, _: Call) -> Answer:
+def facts(db: Recollection, request: Facts, _: Call) -> Answer[FactList]:
     """List the facts that memories state: subject, predicate, object."""
     return _listed(db.facts(subject=request.subject, type=request.type or None, limit=request.limit))
 
 
-class Stale(Request, rights=READS, group="agents"):
+class Stale(Request, rights=READS, group="agents", example={"days": 30}):
     """Which facts count as stale."""
 
     below: Annotated[float, about("those with less confidence than this (0.5)", ge=0, le=1)] = 0.5
@@ -34,36 +42,47 @@ class Stale(Request, rights=READS, group="agents"):
 
 
 @operation
-def stale(db: Recollection, request: Stale, _: Call) -> Answer:
+def stale(db: Recollection, request: Stale, _: Call) -> Answer[FactList]:
     """List facts whose confidence has faded, or that nobody confirmed for long."""
     return _listed(db.stale(below=request.below, days=request.days))
 
 
-def _listed(found: tuple[Fact, ...]) -> Answer:
-    values = [{**serialise(each), "memory_id": each.memory_id, "quote": each.quote} for each in found]
-    return listed(found, text.fact_line, empty="No facts.", facts=values)
+def _listed(found: tuple[Fact, ...]) -> Answer[FactList]:
+    return listed(FactList(facts=found), found, text.fact_line, empty="No facts.")
 
 
 class Conflicts(Request, rights=READS, group="agents"):
     """All conflicts."""
 
 
+class ConflictList(Struct, frozen=True, kw_only=True):
+    """Pairs that contradict each other."""
+
+    conflicts: "tuple[upkeep.facts.Conflict, ...]"
+
+
 @operation
-def conflicts(db: Recollection, _: Conflicts, __: Call) -> Answer:
+def conflicts(db: Recollection, _: Conflicts, __: Call) -> Answer[ConflictList]:
     """List facts and memories that contradict each other."""
     found = db.conflicts()
-    return listed(found, text.conflict_line, empty="No conflicts.", conflicts=found)
+    return listed(ConflictList(conflicts=found), found, text.conflict_line, empty="No conflicts.")
 
 
-class Reinforce(Request, rights=OWNER_WRITES, group="agents"):
+class Reinforce(Request, rights=OWNER_WRITES, group="agents", example={"ids": ["1"]}):
     """Which facts are confirmed."""
 
     ids: Annotated[Texts, about("ids of facts (see: recollect facts)", place=1)]
 
 
+class Reinforced(Struct, frozen=True, kw_only=True):
+    """The facts that were confirmed."""
+
+    reinforced: tuple[int, ...]
+
+
 @operation
-def reinforce(db: Recollection, request: Reinforce, _: Call) -> Answer:
+def reinforce(db: Recollection, request: Reinforce, _: Call) -> Answer[Reinforced]:
     """Confirm facts: their confidence rises and counts from today."""
-    rows = [read_id(each, see="recollect facts") for each in request.ids]
+    rows = tuple(read_id(each, see="recollect facts") for each in request.ids)
     count = db.reinforce(*rows)
-    return Answer(value={"reinforced": rows}, text=lambda: f"{count} facts reinforced")
+    return Answer(value=Reinforced(reinforced=rows), text=lambda: f"{count} facts reinforced")

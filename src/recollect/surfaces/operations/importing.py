@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
+from msgspec import Struct
+
+from recollect import remember
 from recollect.errors import InputError
 from recollect.recollection import Recollection
 from recollect.records import Progress
+from recollect.replies import Degraded
 from recollect.surfaces import text
 from recollect.surfaces.operations.answer import Answer, listed, operation
 from recollect.surfaces.operations.fields import DryRun, Texts
 from recollect.surfaces.operations.memories import KeepSecrets, NoEmbed, Trusted
 from recollect.surfaces.operations.request import Call, LazyChoices, Request, about
-from recollect.surfaces.serialise import serialise
 
 if TYPE_CHECKING:  # a search starts without what writing needs
     from recollect.remember.import_files import ImportReport
@@ -59,8 +62,64 @@ class Import(
     yes: Annotated[bool, about("do not ask before a first import of many files")] = False
 
 
+class FoundFiles(Struct, frozen=True, kw_only=True):
+    """Where files were found, and how many bytes they have."""
+
+    places: tuple[str, ...]
+    bytes: int
+
+
+class VectorCounts(Struct, frozen=True, kw_only=True):
+    """How many vectors an import made, and how many memories still wait for theirs."""
+
+    made: int
+    waiting: int
+
+
+class PlannedRead(Struct, frozen=True, kw_only=True):
+    """The format that a file would be read as."""
+
+    path: str
+    format: str
+
+
+class Rehearsed(Struct, frozen=True, kw_only=True):
+    """What an import would read."""
+
+    files: Mapping[str, int]
+    found: FoundFiles
+    formats: Mapping[str, int]
+    read: tuple[PlannedRead, ...]
+    passed_over: Mapping[str, int]
+    errors: "tuple[remember.import_files.Problem, ...]"
+
+
+class Imported(Struct, frozen=True, kw_only=True):
+    """What an import did."""
+
+    json_members: ClassVar[str] = (
+        "files memories withheld links redacted secrets? formats read passed_over left_out found? errors "
+        "vectors degraded?"
+    )
+
+    files: Mapping[str, int]
+    memories: Mapping[str, int]
+    withheld: Mapping[str, int]
+    links: int
+    redacted: int
+    secrets: "tuple[remember.redact.FoundSecret, ...]"
+    formats: Mapping[str, int]
+    read: "tuple[remember.import_files.FileRead, ...]"
+    passed_over: Mapping[str, int]
+    left_out: Mapping[str, int]
+    found: FoundFiles | None
+    errors: "tuple[remember.import_files.Problem, ...]"
+    vectors: VectorCounts
+    degraded: Degraded | None
+
+
 @operation
-def import_(db: Recollection, request: Import, call: Call) -> Answer:
+def import_(db: Recollection, request: Import, call: Call) -> Answer[Imported | Rehearsed]:
     """Import notes, documents, chats, exports and sessions of agents; only what changed is written."""
     embed, dry = not request.no_embed, request.dry_run
     how = {"redact": not request.keep_secrets, "follow_links": request.follow_links, **_given(request)}
@@ -111,7 +170,7 @@ def _keep_roots(db: Recollection, paths: Sequence[str], report: "ImportReport", 
         db.keep_root(**how)
 
 
-def _embedded(db: Recollection, report: "ImportReport", progress: Progress | None) -> Answer:
+def _embedded(db: Recollection, report: "ImportReport", progress: Progress | None) -> Answer[Imported | Rehearsed]:
     """Make the vectors of what was imported; whoever stops that keeps those that are made."""
     stopped = False
     try:
@@ -131,36 +190,36 @@ def _is_first_of_many(report: "ImportReport") -> bool:
     return report.files["scanned"] > MANY and not report.files["known"]
 
 
-def rehearsal_value(report: "ImportReport") -> dict[str, Any]:
+def rehearsal_value(report: "ImportReport") -> Rehearsed:
     """Return what an import would read."""
-    return {
-        "files": {name: report.files[name] for name in ("scanned", "known", "failed")},
-        "found": {"places": report.places, "bytes": report.size},
-        "formats": report.formats,
-        "read": [{"path": each.path, "format": each.format} for each in report.read],
-        "passed_over": report.passed_over,
-        "errors": report.errors,
-    }
+    return Rehearsed(
+        files={name: report.files[name] for name in ("scanned", "known", "failed")},
+        found=FoundFiles(places=report.places, bytes=report.size),
+        formats=report.formats,
+        read=tuple(PlannedRead(path=each.path, format=each.format) for each in report.read),
+        passed_over=report.passed_over,
+        errors=tuple(report.errors),
+    )
 
 
-def import_value(report: "ImportReport") -> dict[str, Any]:
+def import_value(report: "ImportReport") -> Imported:
     """Return what an import did, every count in its place also where it is 0."""
-    return {
-        "files": {name: report.files[name] for name in ("scanned", "imported", "skipped", "failed")},
-        "memories": {name: report.memories[name] for name in ("new", "updated", "unchanged", "removed", "revived")},
-        "withheld": {"files": report.files["withheld"], "memories": report.memories["withheld"]},
-        "links": report.files["links"],
-        "redacted": report.redacted,
-        **({"secrets": report.secrets} if report.secrets else {}),
-        "formats": report.formats,
-        "read": report.read,
-        "passed_over": report.passed_over,
-        "left_out": report.left_out,
-        **({"found": {"places": report.places, "bytes": report.size}} if report.places else {}),
-        "errors": report.errors,
-        "vectors": {"made": report.embedded, "waiting": report.waiting},
-        **({"degraded": report.degraded} if report.degraded else {}),
-    }
+    return Imported(
+        files={name: report.files[name] for name in ("scanned", "imported", "skipped", "failed")},
+        memories={name: report.memories[name] for name in ("new", "updated", "unchanged", "removed", "revived")},
+        withheld={"files": report.files["withheld"], "memories": report.memories["withheld"]},
+        links=report.files["links"],
+        redacted=report.redacted,
+        secrets=tuple(report.secrets),
+        formats=report.formats,
+        read=tuple(report.read),
+        passed_over=report.passed_over,
+        left_out=report.left_out,
+        found=FoundFiles(places=report.places, bytes=report.size) if report.places else None,
+        errors=tuple(report.errors),
+        vectors=VectorCounts(made=report.embedded, waiting=report.waiting),
+        degraded=report.degraded,
+    )
 
 
 # --- roots ----------------------------------------------------------------------------------
@@ -177,8 +236,23 @@ class Roots(Request, creates_store=True):
     follow_links: Annotated[bool, about("follow links that lead out of the folder")] = False
 
 
+class RootList(Struct, frozen=True, kw_only=True):
+    """The roots that are kept."""
+
+    roots: "tuple[remember.roots.Root, ...]"
+
+
+class DroppedRoot(Struct, frozen=True, kw_only=True):
+    """A path that is not a root any more."""
+
+    path: str
+    dropped: bool = True
+
+
 @operation
-def roots(db: Recollection, request: Roots, _: Call) -> Answer:
+def roots(
+    db: Recollection, request: Roots, _: Call
+) -> "Answer[RootList] | Answer[DroppedRoot] | Answer[remember.roots.Root]":
     """List, add or remove roots: what `import` without a path imports again, and `watch` follows."""
     if request.action == "add":
         named = _given(request)
@@ -188,7 +262,9 @@ def roots(db: Recollection, request: Roots, _: Call) -> Answer:
         if not request.path:
             raise InputError("say which file or folder", hint="see: recollect roots list")
         db.drop_root(request.path)
-        value = {"path": request.path, "dropped": True}
-        return Answer(value=value, text=lambda: f"{request.path} is no root any more; its memories stay")
-    found = [serialise(each) for each in db.roots()]
-    return listed(found, text.root_line, empty="No roots; recollect import PATH keeps PATH as one.", roots=found)
+        return Answer(
+            value=DroppedRoot(path=request.path),
+            text=lambda: f"{request.path} is not a root any more; its memories stay",
+        )
+    found, empty = db.roots(), "No roots; recollect import PATH keeps PATH as one."
+    return listed(RootList(roots=found), found, text.root_line, empty=empty)

@@ -2,18 +2,25 @@
 
 from typing import Annotated, Literal
 
+from msgspec import Struct
+
 from recollect.errors import InputError
 from recollect.recall.lens import Lens
 from recollect.recollection import Recollection
+from recollect.serialize import serialize
 from recollect.surfaces import text
 from recollect.surfaces.operations.answer import Answer, listed, operation
 from recollect.surfaces.operations.fields import Narrowed, Texts, numbers
 from recollect.surfaces.operations.request import Call, about
 from recollect.surfaces.operations.rights import OWNER_WRITES, READS
-from recollect.surfaces.serialise import serialise
 
 
-class LensRequest(Narrowed, rights=READS.but(action={"create": OWNER_WRITES, "drop": OWNER_WRITES}), group="agents"):
+class LensRequest(
+    Narrowed,
+    rights=READS.but(action={"create": OWNER_WRITES, "drop": OWNER_WRITES}),
+    group="agents",
+    example={"action": "create", "name": "work", "type": ["decision"]},
+):
     """What to do with which lens."""
 
     action: Annotated[Literal["create", "list", "drop"], about("what to do (list)", place=1)] = "list"
@@ -23,21 +30,34 @@ class LensRequest(Narrowed, rights=READS.but(action={"create": OWNER_WRITES, "dr
     boost: Annotated[Texts, about("KIND:NAME=FACTOR, such as type:decision=1.5 (repeatable)", metavar="KEY=VALUE")] = ()
 
 
+class LensList(Struct, frozen=True, kw_only=True):
+    """The lenses that are kept."""
+
+    lenses: tuple[Lens, ...]
+
+
+class DroppedLens(Struct, frozen=True, kw_only=True):
+    """A lens that is gone."""
+
+    name: str
+    dropped: bool = True
+
+
 @operation
-def lens(db: Recollection, request: LensRequest, _: Call) -> Answer:
+def lens(db: Recollection, request: LensRequest, _: Call) -> Answer[LensList] | Answer[DroppedLens] | Answer[Lens]:
     """Create, list or drop lenses: filters and boosts kept under a name, for `search --lens NAME`."""
     if request.action == "list":
-        kept = [serialise(each) for each in db.lenses()]
-        return listed(kept, text.lens_line, empty="No lenses.", lenses=kept)
+        kept = db.lenses()
+        return listed(LensList(lenses=kept), kept, lambda each: text.lens_line(serialize(each)), empty="No lenses.")
     if not request.name:
         raise InputError("say which lens", hint="see: recollect lens list")
     if request.action == "drop":
         db.drop_lens(request.name)
-        return Answer(value={"name": request.name, "dropped": True}, text=lambda: f"lens {request.name} is gone")
+        return Answer(value=DroppedLens(name=request.name), text=lambda: f"lens {request.name} is gone")
     return _created(db, request, request.name)
 
 
-def _created(db: Recollection, request: LensRequest, name: str) -> Answer:
+def _created(db: Recollection, request: LensRequest, name: str) -> Answer[Lens]:
     made = Lens(
         name=name,
         projects=request.only_project or None,

@@ -2,14 +2,18 @@
 
 from typing import Annotated, Any, Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from recollect import remember
 from recollect.errors import InputError
 from recollect.options import split_tags
 from recollect.recollection import Recollection
+from recollect.records import Memory
+from recollect.replies import Listing, Shown
 from recollect.surfaces import pages, text
 from recollect.surfaces.layout import Line, Page, Piece, line
-from recollect.surfaces.operations.answer import Answer, for_each, listed, operation, paged
+from recollect.surfaces.operations.answer import Answer, Results, for_each, listed, one_or_more, operation, paged
 from recollect.surfaces.operations.fields import (
     Filtered,
     MemoryId,
@@ -22,7 +26,6 @@ from recollect.surfaces.operations.fields import (
 )
 from recollect.surfaces.operations.request import Call, Request, about
 from recollect.surfaces.operations.rights import ADDS, CHANGES, KEEPING_SECRETS, OWNER_WRITES, READS
-from recollect.surfaces.serialise import serialise
 from recollect.trust import level
 
 Trusted = Annotated[Literal["owner", "agent", "untrusted"], about("whose word it is (owner)")]
@@ -36,7 +39,13 @@ ABOUT = (
 """What `Recollection.add` takes as it is given."""
 
 
-class Add(Request, rights=ADDS.but(keep_secrets=KEEPING_SECRETS), slow=True, creates_store=True):
+class Add(
+    Request,
+    rights=ADDS.but(keep_secrets=KEEPING_SECRETS),
+    slow=True,
+    creates_store=True,
+    example={"text": "We deploy on Fridays", "type": "decision", "tag": ["release"]},
+):
     """What to remember, and what is known about it."""
 
     text: Annotated[str, about("what to remember; - reads it from standard input", place=1, words=True)]
@@ -66,7 +75,7 @@ class Add(Request, rights=ADDS.but(keep_secrets=KEEPING_SECRETS), slow=True, cre
 
 
 @operation
-def add(db: Recollection, request: Add, call: Call) -> Answer:
+def add(db: Recollection, request: Add, call: Call) -> "Answer[remember.ingest.IngestResult]":
     """Remember one text."""
     known = {name: getattr(request, name) for name in ABOUT if getattr(request, name) is not None}
     known["tags"] = split_tags(request.tag)
@@ -80,23 +89,36 @@ def add(db: Recollection, request: Add, call: Call) -> Answer:
     return Answer(value=result, text=lambda: text.ingest_text(result, root=text.here()))
 
 
-class Capture(Request, rights=ADDS, slow=True, creates_store=True, group="agents"):
+class Capture(
+    Request,
+    rights=ADDS,
+    slow=True,
+    creates_store=True,
+    group="agents",
+    example={"text": "[MEMORY] type=gotcha: The staging database listens on port 5433"},
+):
     """What an agent wrote."""
 
     text: Annotated[str, about("what an agent wrote; - reads it from standard input", place=1)]
 
 
+class Captured(Struct, frozen=True, kw_only=True):
+    """What became of each statement that was captured."""
+
+    memories: "tuple[remember.ingest.IngestResult, ...]"
+
+
 @operation
-def capture(db: Recollection, request: Capture, call: Call) -> Answer:
+def capture(db: Recollection, request: Capture, call: Call) -> Answer[Captured]:
     """Remember what an agent wants kept: its "[MEMORY] …" lines and sentences such as "Decision: …"."""
     results = db.capture(request.text, trust=min("agent", call.trust, key=level))
-    return listed(results, text.ingest_text, empty="Nothing to remember in it.", memories=results)
+    return listed(Captured(memories=results), results, text.ingest_text, empty="Nothing to remember in it.")
 
 
 # --- shown ----------------------------------------------------------------------------------
 
 
-class Show(Request, rights=READS):
+class Show(Request, rights=READS, example={"id": 1}):
     """Which memories to show."""
 
     id: MemoryIds
@@ -104,16 +126,15 @@ class Show(Request, rights=READS):
 
 
 @operation
-def show(db: Recollection, request: Show, _: Call) -> Answer:
+def show(db: Recollection, request: Show, _: Call) -> Answer[Shown | Results[Shown]]:
     """Show memories with all that is known of them, and their history."""
     found = [db.show(row) for row in request.id]
-    value = found[0] if len(found) == 1 else {"results": found}
 
     def page() -> Page:
         shown = [pages.shown_page(each, root=text.here()) for each in found]
         return shown[0] + tuple(each for one in shown[1:] for each in (Line(), *one))
 
-    return paged(value, page, rows=[each.memory for each in found])
+    return paged(one_or_more(found), page, rows=[each.memory for each in found])
 
 
 class Open(Request):
@@ -122,19 +143,28 @@ class Open(Request):
     id: MemoryId
 
 
+class Opened(Struct, frozen=True, kw_only=True):
+    """The file that a memory comes from."""
+
+    id: int
+    source: str | None
+    line: int | None
+    address: str
+
+
 @operation
-def open_(db: Recollection, request: Open, _: Call) -> Answer:
+def open_(db: Recollection, request: Open, _: Call) -> Answer[Opened]:
     """Open the file that a memory comes from, at its line, in your editor; in a pipe only say where it is."""
     memory = db.show(request.id).memory
     if not pages.address(memory):
         raise InputError(
             f"#{request.id} comes from no file", hint=f"see what is known of it: recollect show {request.id}"
         )
-    value = {"id": request.id, "source": memory.source, "line": memory.line, "address": pages.address(memory)}
+    value = Opened(id=request.id, source=memory.source, line=memory.line, address=pages.address(memory))
     return paged(value, lambda: (line(Piece(text.place_of(memory), link=pages.address(memory))),))
 
 
-class List(Filtered, rights=READS):
+class List(Filtered, rights=READS, example={"limit": 20, "tag": ["release"]}):
     """Which memories to list."""
 
     limit: Annotated[int, about("how many (20)", ge=1, short="n")] = 20
@@ -143,7 +173,7 @@ class List(Filtered, rights=READS):
 
 
 @operation
-def list_(db: Recollection, request: List, call: Call) -> Answer:
+def list_(db: Recollection, request: List, call: Call) -> Answer[Listing]:
     """List memories, newest first."""
     listing = db.list(where=request.where(call.now), limit=request.limit, offset=request.offset, after=call.after)
     return paged(
@@ -154,7 +184,7 @@ def list_(db: Recollection, request: List, call: Call) -> Answer:
     )
 
 
-class Timeline(Request, rights=READS):
+class Timeline(Request, rights=READS, example={"query": "deploy"}):
     """What the timeline is about."""
 
     query: Annotated[str, about("what about (everything)", place=1, words=True)] = ""
@@ -162,65 +192,86 @@ class Timeline(Request, rights=READS):
     format: OutputFormat = "text"
 
 
+class Memories(Struct, frozen=True, kw_only=True):
+    """Memories in the order that was asked for."""
+
+    memories: tuple[Memory, ...]
+
+
 @operation
-def timeline(db: Recollection, request: Timeline, _: Call) -> Answer:
+def timeline(db: Recollection, request: Timeline, _: Call) -> Answer[Memories]:
     """Show memories oldest first, superseded ones too."""
     found = db.timeline(request.query, limit=request.limit)
-    return paged({"memories": found}, lambda: pages.timeline_page(found), rows=found, found=bool(found))
+    return paged(Memories(memories=found), lambda: pages.timeline_page(found), rows=found, found=bool(found))
 
 
 # --- changed --------------------------------------------------------------------------------
 
 
-class Forget(Request, rights=CHANGES):
+class Changed(Struct, frozen=True, kw_only=True):
+    """A memory, and what happened to it."""
+
+    id: int
+    event: str
+
+
+class Forget(Request, rights=CHANGES, example={"id": 1}):
     """Which memories to hide."""
 
     id: MemoryIds
 
 
 @operation
-def forget(db: Recollection, request: Forget, call: Call) -> Answer:
+def forget(db: Recollection, request: Forget, call: Call) -> Answer[Changed | Results[Changed]]:
     """Hide memories from every search until they are restored."""
     db.forget(*request.id, trust=call.trust)
     return for_each(
-        request.id,
-        lambda row: (
-            {"id": row, "event": "forget"},
-            f"#{row} forgotten; bring it back with: recollect restore {row}",
-        ),
+        [Changed(id=row, event="forget") for row in request.id],
+        lambda each: f"#{each.id} forgotten; bring it back with: recollect restore {each.id}",
     )
 
 
-class Restore(Request, rights=CHANGES):
+class Restore(Request, rights=CHANGES, example={"id": 1}):
     """Which memories to bring back."""
 
     id: MemoryIds
 
 
 @operation
-def restore(db: Recollection, request: Restore, call: Call) -> Answer:
+def restore(db: Recollection, request: Restore, call: Call) -> Answer[Changed | Results[Changed]]:
     """Bring back memories that were forgotten or superseded."""
     db.restore(*request.id, trust=call.trust)
-    return for_each(request.id, lambda row: ({"id": row, "event": "restore"}, f"#{row} restored"))
+    return for_each([Changed(id=row, event="restore") for row in request.id], lambda each: f"#{each.id} restored")
 
 
-class Pin(Request, rights=OWNER_WRITES):
+class Pin(Request, rights=OWNER_WRITES, example={"id": [1, 2]}):
     """Which memories to pin."""
 
     id: MemoryIds
     off: Annotated[bool, about("let it age again")] = False
 
 
+class Pinned(Struct, frozen=True, kw_only=True):
+    """Whether a memory is pinned."""
+
+    id: int
+    pinned: bool
+
+
 @operation
-def pin(db: Recollection, request: Pin, _: Call) -> Answer:
+def pin(db: Recollection, request: Pin, _: Call) -> Answer[Pinned | Results[Pinned]]:
     """Keep memories from ageing."""
     pinned = not request.off
     db.pin(*request.id, pinned=pinned)
     state = "pinned" if pinned else "not pinned"
-    return for_each(request.id, lambda row: ({"id": row, "pinned": pinned}, f"#{row} is {state}"))
+    return for_each([Pinned(id=row, pinned=pinned) for row in request.id], lambda each: f"#{each.id} is {state}")
 
 
-class Edit(Request, rights=CHANGES.but(keep_secrets=KEEPING_SECRETS)):
+class Edit(
+    Request,
+    rights=CHANGES.but(keep_secrets=KEEPING_SECRETS),
+    example={"id": 1, "content": "We deploy on Fridays before noon"},
+):
     """Which memory to change, and how."""
 
     id: MemoryId
@@ -237,7 +288,7 @@ class Edit(Request, rights=CHANGES.but(keep_secrets=KEEPING_SECRETS)):
 
 
 @operation
-def edit(db: Recollection, request: Edit, call: Call) -> Answer:
+def edit(db: Recollection, request: Edit, call: Call) -> "Answer[remember.edit.EditResult]":
     """Change a memory, in your editor or by options; what it said before stays in its history."""
     names = ("content", "title", "type", "source", "confidence")
     changes: dict[str, Any] = {name: getattr(request, name) for name in names if getattr(request, name) is not None}
@@ -254,7 +305,7 @@ def edit(db: Recollection, request: Edit, call: Call) -> Answer:
     return Answer(value=done, text=lambda: text.edit_text(done, root=text.here()))
 
 
-class Tag(Request, rights=CHANGES):
+class Tag(Request, rights=CHANGES, example={"id": 1, "add": ["release"]}):
     """Which memories get and lose which tags."""
 
     id: MemoryIds
@@ -263,16 +314,17 @@ class Tag(Request, rights=CHANGES):
 
 
 @operation
-def tag(db: Recollection, request: Tag, _: Call) -> Answer:
+def tag(
+    db: Recollection, request: Tag, _: Call
+) -> "Answer[remember.edit.EditResult | Results[remember.edit.EditResult]]":
     """Give memories tags, or take tags away."""
     more, less = split_tags(request.add), split_tags(request.remove)
     if not (more or less):
         raise InputError("no tag is given", hint="such as: recollect tag 26 27 --add release --remove draft")
-    done = {each.id: each for each in db.tag(*request.id, add=more, remove=less)}
-    return for_each(list(done), lambda row: (serialise(done[row]), text.tag_text(done[row])))
+    return for_each(db.tag(*request.id, add=more, remove=less), text.tag_text)
 
 
-class Supersede(Request, rights=CHANGES):
+class Supersede(Request, rights=CHANGES, example={"id": 1, "by": 2}):
     """Which memory is replaced, and by which."""
 
     id: MemoryId
@@ -280,15 +332,22 @@ class Supersede(Request, rights=CHANGES):
     keep_wording: Annotated[bool, about("keep its text as another wording of the newer memory")] = False
 
 
+class Superseded(Struct, frozen=True, kw_only=True):
+    """A memory, and the memory that replaced it."""
+
+    id: int
+    superseded_by: int
+
+
 @operation
-def supersede(db: Recollection, request: Supersede, call: Call) -> Answer:
+def supersede(db: Recollection, request: Supersede, call: Call) -> Answer[Superseded]:
     """Replace one memory by another, and hide it from searches."""
     db.supersede(request.id, request.by, keep_wording=request.keep_wording, trust=call.trust)
-    value = {"id": request.id, "superseded_by": request.by}
+    value = Superseded(id=request.id, superseded_by=request.by)
     return Answer(value=value, text=lambda: f"#{request.id} is superseded by #{request.by}")
 
 
-class Feedback(Request, rights=replace(ADDS, trust="agent"), group="agents"):
+class Feedback(Request, rights=replace(ADDS, trust="agent"), group="agents", example={"id": 1, "verdict": "useful"}):
     """Which memory is judged, and how."""
 
     id: MemoryId
@@ -297,9 +356,16 @@ class Feedback(Request, rights=replace(ADDS, trust="agent"), group="agents"):
     query: Annotated[str, about("the query that found it")] | None = None
 
 
+class Judged(Struct, frozen=True, kw_only=True):
+    """A memory, and the verdict on it."""
+
+    id: int
+    verdict: str
+
+
 @operation
-def feedback(db: Recollection, request: Feedback, call: Call) -> Answer:
+def feedback(db: Recollection, request: Feedback, call: Call) -> Answer[Judged]:
     """Say whether a memory that was found was used, useful or wrong; `tune` learns from it."""
     db.feedback(request.id, request.verdict, session=request.session, query=request.query, trust=call.trust)
-    value = {"id": request.id, "verdict": request.verdict}
+    value = Judged(id=request.id, verdict=request.verdict)
     return Answer(value=value, text=lambda: f"#{request.id}: {request.verdict}")

@@ -1,10 +1,14 @@
 """The operation on embedding models: which there are, which is in use."""
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Final, Literal
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Struct
 
 from recollect.errors import InputError, ModelError
 from recollect.recollection import Recollection
+from recollect.records import Generation
 from recollect.settings import models_folder, read_settings, save_setting
 from recollect.surfaces import text
 from recollect.surfaces.operations.answer import Answer, listed, operation
@@ -12,42 +16,96 @@ from recollect.surfaces.operations.fields import DryRun
 from recollect.surfaces.operations.request import Call, Request, about
 
 
-def _list(_: Recollection, __: "ModelRequest", ___: Call) -> Answer:
+class KnownModel(Struct, frozen=True, kw_only=True):
+    """An embedding model, and whether it can be used."""
+
+    name: str
+    about: str
+    dimensions: int
+    installed: bool
+    in_use: bool
+    fingerprint: str | None
+    problem: str | None
+
+
+class ModelList(Struct, frozen=True, kw_only=True):
+    """The models that are known."""
+
+    models: tuple[KnownModel, ...]
+
+
+class InstalledModel(Struct, frozen=True, kw_only=True):
+    """A model, and the folder that it is in."""
+
+    name: str
+    path: Path
+
+
+class VerifiedModel(Struct, frozen=True, kw_only=True):
+    """A model, and what is wrong with its files."""
+
+    name: str
+    healthy: bool
+    problems: tuple[str, ...]
+
+
+class ChosenModel(Struct, frozen=True, kw_only=True):
+    """The model in use, and the file of settings that says so."""
+
+    name: str
+    settings: Path
+
+
+class PrunedVectors(Struct, frozen=True, kw_only=True):
+    """The vectors that were dropped, or would be."""
+
+    dropped: tuple[Generation, ...]
+    dry_run: bool
+
+
+def _list(_: Recollection, __: "ModelRequest", ___: Call) -> Answer[ModelList]:
     from recollect.embedders.install import list_models  # noqa: PLC0415  (only this verb needs it)
 
     settings = read_settings()
-    names = ("name", "about", "dimensions", "installed", "in_use", "fingerprint", "problem")
-    models = [
-        {name: each.name == settings.model if name == "in_use" else getattr(each, name) for name in names}
+    models = tuple(
+        KnownModel(
+            name=each.name,
+            about=each.about,
+            dimensions=each.dimensions,
+            installed=each.installed,
+            in_use=each.name == settings.model,
+            fingerprint=each.fingerprint,
+            problem=each.problem,
+        )
         for each in list_models(models_folder(settings))
-    ]
-    return listed(models, text.model_line, empty="No models.", models=models)
+    )
+    return listed(ModelList(models=models), models, text.model_line, empty="No models.")
 
 
-def _install(_: Recollection, request: "ModelRequest", call: Call) -> Answer:
+def _install(_: Recollection, request: "ModelRequest", call: Call) -> Answer[InstalledModel]:
     from recollect.embedders.install import SOURCES, install_from_any  # noqa: PLC0415
 
     name = "minilm" if request.name is None else request.name
     sources = SOURCES if request.source is None else (request.source,)
     place = install_from_any(name, models_folder(read_settings()), sources=sources, progress=call.progress)
-    return Answer(value={"name": name, "path": place}, text=lambda: f"{name} is installed in {place}")
+    return Answer(value=InstalledModel(name=name, path=place), text=lambda: f"{name} is installed in {place}")
 
 
-def _verify(_: Recollection, request: "ModelRequest", __: Call) -> Answer:
+def _verify(_: Recollection, request: "ModelRequest", __: Call) -> Answer[VerifiedModel]:
     from recollect.embedders.install import verify  # noqa: PLC0415
 
     settings = read_settings()
     name = settings.model if request.name is None else request.name
     problems = verify(name, models_folder(settings))
     return Answer(
-        value={"name": name, "healthy": not problems, "problems": problems},
+        value=VerifiedModel(name=name, healthy=not problems, problems=problems),
         text=lambda: f"{name} is damaged" if problems else f"{name}: every byte is as it should be",
         healthy=not problems,
         problems=problems,
     )
 
 
-def _use(_: Recollection, request: "ModelRequest", __: Call) -> Answer:
+def _use(_: Recollection, request: "ModelRequest", __: Call) -> Answer[ChosenModel]:
     name = request.name
     if name is None:
         raise InputError("say which model to use", hint="see: recollect model list")
@@ -60,15 +118,15 @@ def _use(_: Recollection, request: "ModelRequest", __: Call) -> Answer:
             raise InputError(f"cannot use {name}: {error}", hint=error.hint) from error
     path = save_setting("model", name)
     hint = "" if name == "none" else "; give the memories its vectors: recollect embed"
-    return Answer(value={"name": name, "settings": path}, text=lambda: f"{name} is in use from now on{hint}")
+    return Answer(value=ChosenModel(name=name, settings=path), text=lambda: f"{name} is in use from now on{hint}")
 
 
-def _prune(db: Recollection, request: "ModelRequest", _: Call) -> Answer:
+def _prune(db: Recollection, request: "ModelRequest", _: Call) -> Answer[PrunedVectors]:
     dry = request.dry_run
     dropped = db.prune_vectors(dry_run=dry)
     verb = "would drop" if dry else "dropped"
     return Answer(
-        value={"dropped": dropped, "dry_run": dry},
+        value=PrunedVectors(dropped=dropped, dry_run=dry),
         text=lambda: (
             "\n".join(f"{verb} the vectors of {each.model} ({each.memories} memories)" for each in dropped)
             or f"There are no vectors of other models than {db.models.name}."
@@ -76,7 +134,7 @@ def _prune(db: Recollection, request: "ModelRequest", _: Call) -> Answer:
     )
 
 
-ACTIONS: Final[Mapping[str, "Callable[[Recollection, ModelRequest, Call], Answer]"]] = {
+ACTIONS: Final[Mapping[str, "Callable[[Recollection, ModelRequest, Call], Answer[Any]]"]] = {
     "list": _list,
     "install": _install,
     "verify": _verify,
@@ -97,6 +155,8 @@ class ModelRequest(Request, slow=True, group="care"):
 
 
 @operation
-def model(db: Recollection, request: ModelRequest, call: Call) -> Answer:
+def model(
+    db: Recollection, request: ModelRequest, call: Call
+) -> Answer[ModelList | InstalledModel | VerifiedModel | ChosenModel | PrunedVectors]:
     """List, install, verify or choose the embedding model; prune drops the vectors of all others."""
     return ACTIONS[request.action](db, request, call)

@@ -1,7 +1,8 @@
 """The operation that erases memories for good."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
+from recollect import upkeep
 from recollect.errors import InputError
 from recollect.recollection import Recollection
 from recollect.surfaces import text
@@ -10,13 +11,10 @@ from recollect.surfaces.operations.fields import DryRun, Texts
 from recollect.surfaces.operations.request import Call, Request, about, read_id
 from recollect.surfaces.operations.rights import OWNER_WRITES
 
-if TYPE_CHECKING:
-    from recollect.upkeep.purge import PurgeReport
-
 NOTHING_LEFT: Final = "nothing of it is left in the files of the store"
 
 
-class Purge(Request, rights=OWNER_WRITES, slow=True, group="care"):
+class Purge(Request, rights=OWNER_WRITES, slow=True, group="care", example={"ids": ["2"], "dry_run": True}):
     """Which memories to erase: what is given must all fit."""
 
     ids: Annotated[Texts, about("ids of memories", place=1)] = ()
@@ -30,7 +28,7 @@ class Purge(Request, rights=OWNER_WRITES, slow=True, group="care"):
 
 
 @operation
-def purge(db: Recollection, request: Purge, _: Call) -> Answer:
+def purge(db: Recollection, request: Purge, _: Call) -> "Answer[upkeep.purge.PurgeReport]":
     """Erase memories for good, with all that speaks of them, every byte; --verify looks for what is left."""
     names = ("source", "project", "older_than")
     chosen: dict[str, Any] = {name: getattr(request, name) for name in names if getattr(request, name) is not None}
@@ -47,7 +45,7 @@ def purge(db: Recollection, request: Purge, _: Call) -> Answer:
     )
 
 
-def purge_text(report: "PurgeReport") -> str:
+def purge_text(report: "upkeep.purge.PurgeReport") -> str:
     """Return what an erasure took, or would take, and whether something is left."""
     counts = {
         "other wordings": report.wordings,

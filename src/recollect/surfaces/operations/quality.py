@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Struct, field
 
 from recollect import evaluate
 from recollect.errors import InputError
@@ -45,7 +47,7 @@ class Eval(
 
 
 @operation
-def eval_(db: Recollection, request: Eval, call: Call) -> Answer:
+def eval_(db: Recollection, request: Eval, call: Call) -> Answer[Mapping[str, object]]:
     """Measure how well judged questions are answered; your own store is not touched."""
     outputs, exports = _outputs(request.output), _folder(request.export)
     modes = tuple(dict.fromkeys(map(mode_from, request.mode))) or ("hybrid",)
@@ -143,8 +145,70 @@ class Tune(Request, slow=True, group="measure", stopped="nothing was changed"):
     undo: Annotated[bool, about("go back to what was before the last tuning")] = False
 
 
+class MovedNumber(Struct, frozen=True, kw_only=True):
+    """A number of the profile before and after fitting."""
+
+    json_members: ClassVar[str] = "from=from_ to"
+
+    from_: float = field(name="from")
+    to: float
+
+
+class Interval(Struct, frozen=True, kw_only=True):
+    """The bounds of a confidence interval."""
+
+    low: float
+    high: float
+
+
+class TuneReport(Struct, frozen=True, kw_only=True):
+    """What was fitted to what, how well, and whether it was adopted."""
+
+    profile: str
+    source: str
+    questions: int
+    left_out: object
+    before: float | None
+    after: float | None
+    interval: object
+    moved: Mapping[str, MovedNumber]
+    adopted: bool
+    reason: str
+    dry_run: bool
+
+
+class TuningState(Struct, frozen=True, kw_only=True):
+    """A tuning: its numbers, since when, and how much better it is."""
+
+    profile: str
+    tuned: bool
+    at: str
+    values: Mapping[str, float]
+    source: str
+    questions: int
+    before: float
+    after: float
+    interval: Interval
+
+
+class NotTuned(Struct, frozen=True, kw_only=True):
+    """A profile as it comes."""
+
+    profile: str
+    tuned: bool = False
+
+
+class UndoneTuning(Struct, frozen=True, kw_only=True):
+    """The tuning that was undone, and the one in force now."""
+
+    undone: TuningState
+    now: TuningState | None
+
+
 @operation
-def tune(db: Recollection, request: Tune, call: Call) -> Answer:
+def tune(
+    db: Recollection, request: Tune, call: Call
+) -> Answer[TuneReport] | Answer[UndoneTuning] | Answer[TuningState] | Answer[NotTuned]:
     """Fit the ranking to your feedback or to judged queries; adopted is only what is surely better."""
     if request.show or request.undo:
         if request.judged or request.from_ or request.dry_run or (request.show and request.undo):
@@ -154,41 +218,50 @@ def tune(db: Recollection, request: Tune, call: Call) -> Answer:
         raise InputError("--from feedback and --judged are two ways to say the same", hint="give one of them")
     dry = request.dry_run
     done = db.tune(request.judged, dry_run=dry, progress=call.progress)
-    return Answer(value={**_tuned_value(done), "dry_run": dry}, text=lambda: text.tuned_text(done, dry=dry))
+    return Answer(value=_report(done, dry=dry), text=lambda: text.tuned_text(done, dry=dry))
 
 
-def _tuned_value(done: "evaluate.tune.Tuned") -> dict[str, Any]:
+def _report(done: "evaluate.tune.Tuned", *, dry: bool) -> TuneReport:
     fitted = done.fitted
-    return {
-        "profile": fitted.profile,
-        "source": done.source,
-        "questions": fitted.questions,
-        "left_out": done.left_out,
-        "before": fitted.before,
-        "after": fitted.after,
-        "interval": fitted.interval,
-        "moved": {name: {"from": old, "to": new} for name, (old, new) in fitted.moved.items()},
-        "adopted": done.adopted,
-        "reason": fitted.reason,
-    }
+    return TuneReport(
+        profile=fitted.profile,
+        source=done.source,
+        questions=fitted.questions,
+        left_out=done.left_out,
+        before=fitted.before,
+        after=fitted.after,
+        interval=fitted.interval,
+        moved={name: MovedNumber(from_=old, to=new) for name, (old, new) in fitted.moved.items()},
+        adopted=done.adopted,
+        reason=fitted.reason,
+        dry_run=dry,
+    )
 
 
-def _show(db: Recollection) -> Answer:
+def _show(db: Recollection) -> Answer[TuningState] | Answer[NotTuned]:
     tuning = db.tuning()
     if tuning is None:
         name = db.profile.name
-        return Answer(value={"profile": name, "tuned": False}, text=lambda: f"{name} is not tuned here", found=False)
-    return Answer(value=_tuning_value(tuning), text=lambda: text.tuning_text(tuning))
+        return Answer(value=NotTuned(profile=name), text=lambda: f"{name} is not tuned here", found=False)
+    return Answer(value=_state(tuning), text=lambda: text.tuning_text(tuning))
 
 
-def _undo(db: Recollection) -> Answer:
+def _undo(db: Recollection) -> Answer[UndoneTuning]:
     undone, left = db.untune(), db.tuning()
     now = f"{undone.profile} is as it comes again" if left is None else text.tuning_text(left)
-    value = {"undone": _tuning_value(undone), "now": None if left is None else _tuning_value(left)}
+    value = UndoneTuning(undone=_state(undone), now=None if left is None else _state(left))
     return Answer(value=value, text=lambda: f"the tuning of {undone.day} is undone\n{now}")
 
 
-def _tuning_value(tuning: "evaluate.tuning.Tuning") -> dict[str, Any]:
-    names = ("at", "values", "source", "questions", "before", "after")
-    value = {name: getattr(tuning, name) for name in names}
-    return {"profile": tuning.profile, "tuned": True, **value, "interval": {"low": tuning.low, "high": tuning.high}}
+def _state(tuning: "evaluate.tuning.Tuning") -> TuningState:
+    return TuningState(
+        profile=tuning.profile,
+        tuned=True,
+        at=tuning.at,
+        values=tuning.values,
+        source=tuning.source,
+        questions=tuning.questions,
+        before=tuning.before,
+        after=tuning.after,
+        interval=Interval(low=tuning.low, high=tuning.high),
+    )

@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
+from msgspec import Struct
+
 from recollect.recollection import Recollection
 from recollect.recollection import open as open_recollection
 from recollect.recollection import recover as recover_store
-from recollect.records import Progress
+from recollect.records import Progress, Recovery
+from recollect.replies import Health
 from recollect.surfaces import text
 from recollect.surfaces.operations.answer import Answer, operation
 from recollect.surfaces.operations.request import Call, Request, about
@@ -21,7 +24,7 @@ class Doctor(Request, rights=OWNER_CHECKS_ALL, group="care"):
 
 
 @operation
-def doctor(db: Recollection, request: Doctor, _: Call) -> Answer:
+def doctor(db: Recollection, request: Doctor, _: Call) -> Answer[Health]:
     """Check the store for damage, and say what to do about it."""
     health = db.doctor(deep=request.deep)
     return Answer(value=health, text=lambda: text.health_text(health), healthy=health.healthy)
@@ -37,11 +40,17 @@ class Reindex(
     """Every index."""
 
 
+class Reindexed(Struct, frozen=True, kw_only=True):
+    """How many memories were indexed."""
+
+    memories: int
+
+
 @operation
-def reindex(db: Recollection, _: Reindex, call: Call) -> Answer:
+def reindex(db: Recollection, _: Reindex, call: Call) -> Answer[Reindexed]:
     """Rebuild every index from the memories."""
     count = db.reindex(call.progress)
-    return Answer(value={"memories": count}, text=lambda: f"{count} memories indexed again")
+    return Answer(value=Reindexed(memories=count), text=lambda: f"{count} memories indexed again")
 
 
 class Recover(Request, needs_store=False, group="care"):
@@ -52,7 +61,7 @@ class Recover(Request, needs_store=False, group="care"):
 
 
 @operation
-def recover(_: Recollection, request: Recover, __: Call) -> Answer:
+def recover(_: Recollection, request: Recover, __: Call) -> Answer[Recovery]:
     """Save what can be read of a damaged store into a new one; the old one stays as it is."""
     done = recover_store(request.old, request.new)
     return Answer(value=done, text=lambda: text.recovery_text(done, request.new), healthy=done.is_whole)

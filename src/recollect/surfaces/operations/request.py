@@ -41,6 +41,8 @@ class Traits(Struct, frozen=True, kw_only=True):
     """Whether it may create a store that does not exist yet."""
     is_shared: bool = False
     """Whether it only lends its fields to other requests, which list them last."""
+    example: Mapping[str, Any] = {}
+    """The values of a typical request, for the reference."""
     stopped: str = ""
     """What to say when it is interrupted: what was kept, and how to go on; {done} and {total} are known."""
 

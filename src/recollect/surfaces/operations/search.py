@@ -3,10 +3,15 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal
 
+from msgspec import Struct
+
+from recollect import recall
+from recollect import search as engine
 from recollect.errors import InputError
 from recollect.profile import BUILT_IN
 from recollect.recollection import Recollection
 from recollect.replies import RANGES, WEIGHTED, Reply
+from recollect.replies import Related as RelatedMemory
 from recollect.stores.choice import shown_address
 from recollect.surfaces import pages, text
 from recollect.surfaces.layout import Page, line
@@ -24,7 +29,6 @@ from recollect.surfaces.operations.fields import (
 )
 from recollect.surfaces.operations.request import Call, Request, about
 from recollect.surfaces.operations.rights import LOGGED, READS
-from recollect.surfaces.serialise import explained
 
 BRIEF: Final = 5
 """How many hits a terminal shows unless a limit is given."""
@@ -104,7 +108,7 @@ class Ranked(Filtered):
         return {"mode": mode_from(self.mode), "where": self.where(call.now), "precise": self.precise, **given}
 
 
-class Search(Ranked, rights=LOGGED):
+class Search(Ranked, rights=LOGGED, example={"query": "when do we deploy", "limit": 5, "type": ["decision"]}):
     """A search."""
 
     without_model: Annotated[
@@ -120,30 +124,30 @@ class Search(Ranked, rights=LOGGED):
 
 
 @operation
-def search(db: Recollection, request: Search, call: Call) -> Answer:
+def search(db: Recollection, request: Search, call: Call) -> Answer[Reply]:
     """Find memories; a blank query lists the newest."""
     return _search(db, request, call, db.search)
 
 
 @operation
-def decisions(db: Recollection, request: Search, call: Call) -> Answer:
+def decisions(db: Recollection, request: Search, call: Call) -> Answer[Reply]:
     """Find memories, leaning towards what was decided."""
     return _search(db, request, call, db.decisions)
 
 
 @operation
-def changes(db: Recollection, request: Search, call: Call) -> Answer:
+def changes(db: Recollection, request: Search, call: Call) -> Answer[Reply]:
     """Find memories, leaning towards what was changed."""
     return _search(db, request, call, db.changes)
 
 
 @operation
-def how_it_works(db: Recollection, request: Search, call: Call) -> Answer:
+def how_it_works(db: Recollection, request: Search, call: Call) -> Answer[Reply]:
     """Find memories, leaning towards how things work."""
     return _search(db, request, call, db.how_it_works)
 
 
-def _search(db: Recollection, request: Search, call: Call, ask: Callable[..., Reply]) -> Answer:
+def _search(db: Recollection, request: Search, call: Call, ask: Callable[..., Reply]) -> Answer[Reply]:
     most = request.limit
     if most is None:
         most = BRIEF if call.brief else EVERY if request.all else None
@@ -163,23 +167,24 @@ def _search(db: Recollection, request: Search, call: Call, ask: Callable[..., Re
         )
         return found if tuned is None else (*found, line(f"ranked by {tuned.profile}, tuned {tuned.day}"))
 
-    return paged(explained(reply) if request.explain else reply, page, rows=reply.hits, found=bool(reply.hits))
+    value = reply.explained() if request.explain else reply
+    return paged(value, page, rows=reply.hits, found=bool(reply.hits))
 
 
-class Why(Ranked, rights=READS):
+class Why(Ranked, rights=READS, example={"id": 1, "query": "when do we deploy"}):
     """Which memory, and the query that did or did not find it."""
 
     id: MemoryId
 
 
 @operation
-def why(db: Recollection, request: Why, call: Call) -> Answer:
+def why(db: Recollection, request: Why, call: Call) -> "Answer[engine.why.Why]":
     """Explain why a memory was or was not found by a query."""
     found = db.why(request.id, request.query, **request.options(call))
     return Answer(value=found, text=lambda: text.why_text(found))
 
 
-class Related(Request, rights=READS):
+class Related(Request, rights=READS, example={"id": 1, "limit": 5}):
     """Which memory to start from."""
 
     id: MemoryId
@@ -187,18 +192,26 @@ class Related(Request, rights=READS):
     format: OutputFormat = "text"
 
 
+class RelatedMemories(Struct, frozen=True, kw_only=True):
+    """The memories that belong to one, nearest first."""
+
+    id: int
+    related: tuple[RelatedMemory, ...]
+
+
 @operation
-def related(db: Recollection, request: Related, _: Call) -> Answer:
+def related(db: Recollection, request: Related, _: Call) -> Answer[RelatedMemories]:
     """Show the memories that belong to one, and why."""
     found = db.related(request.id, limit=request.limit)
     rows = [each.memory for each in found]
-    return paged({"id": request.id, "related": found}, lambda: pages.related_page(found), rows=rows, found=bool(found))
+    value = RelatedMemories(id=request.id, related=found)
+    return paged(value, lambda: pages.related_page(found), rows=rows, found=bool(found))
 
 
 # --- for agents -----------------------------------------------------------------------------
 
 
-class Inject(Selected, rights=LOGGED, group="agents"):
+class Inject(Selected, rights=LOGGED, group="agents", example={"task": "Prepare the release", "budget": 300}):
     """A task, and how much it may be told."""
 
     task: Annotated[str, about("the title of the task", place=1, words=True)]
@@ -214,7 +227,7 @@ class Inject(Selected, rights=LOGGED, group="agents"):
 
 
 @operation
-def inject(db: Recollection, request: Inject, call: Call) -> Answer:
+def inject(db: Recollection, request: Inject, call: Call) -> "Answer[recall.inject.Rendered]":
     """Print the memories that help with a task, for an agent's prompt, within a token budget."""
     found = db.inject(
         request.task,
@@ -231,7 +244,7 @@ def inject(db: Recollection, request: Inject, call: Call) -> Answer:
     return Answer(value=found, text=lambda: found.text)  # nothing to tell is an answer, and no error to a hook
 
 
-class Brief(Request, rights=LOGGED, group="agents"):
+class Brief(Request, rights=LOGGED, group="agents", example={"limit": 5}):
     """How much a new session may be told."""
 
     session: Session | None = None
@@ -240,7 +253,7 @@ class Brief(Request, rights=LOGGED, group="agents"):
 
 
 @operation
-def brief(db: Recollection, request: Brief, _: Call) -> Answer:
+def brief(db: Recollection, request: Brief, _: Call) -> "Answer[recall.inject.Rendered]":
     """Print what a new session should know before anything is asked: what is pinned, decided, preferred."""
     found = db.brief(session=request.session, limit=request.limit, budget=request.budget)
     return Answer(value=found, text=lambda: found.text)

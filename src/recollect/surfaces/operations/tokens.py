@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Annotated, Final, Literal
 
+from msgspec import Struct
+
+from recollect import upkeep
 from recollect.errors import InputError
 from recollect.recollection import Recollection
 from recollect.surfaces.operations.answer import Answer, listed, operation
 from recollect.surfaces.operations.request import Call, Request, about
-from recollect.surfaces.serialise import serialise
-
-if TYPE_CHECKING:
-    from recollect.upkeep.tokens import Token
 
 _UNITS: Final[Mapping[str, float]] = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -28,7 +27,7 @@ def seconds_of(text: str) -> float:
     return seconds
 
 
-def token_line(token: "Token") -> str:
+def token_line(token: "upkeep.tokens.Token") -> str:
     """Return a token in one line: its name, its project, what it may do, when it expires."""
     until = f"expires {token.expires_at:%Y-%m-%d %H:%M} UTC" if token.expires_at else "never expires"
     rights = "read-only" if token.read_only else f"read and write as {token.trust}"
@@ -46,22 +45,37 @@ class TokenRequest(Request, group="agents", creates_store=True):
     expires: Annotated[str, about("how long until it expires: 12h, 30d, … (never)")] | None = None
 
 
+class TokenList(Struct, frozen=True, kw_only=True):
+    """The tokens for servers of this store."""
+
+    tokens: "tuple[upkeep.tokens.Token, ...]"
+
+
+class RevokedToken(Struct, frozen=True, kw_only=True):
+    """A token that is not valid any more."""
+
+    name: str
+    revoked: bool = True
+
+
 @operation
-def token(db: Recollection, request: TokenRequest, _: Call) -> Answer:
+def token(
+    db: Recollection, request: TokenRequest, _: Call
+) -> "Answer[TokenList] | Answer[upkeep.tokens.NewToken] | Answer[RevokedToken]":
     """Create, list or revoke tokens for a server of this store."""
     if request.action == "list":
         found = db.tokens()
-        return listed(found, token_line, empty="No tokens.", tokens=found)
+        return listed(TokenList(tokens=found), found, token_line, empty="No tokens.")
     if request.action == "create":
         return _created(db, request)
     name = request.name
     if not name:
         raise InputError("say which token", hint="see: recollect token list")
     db.revoke_token(name)
-    return Answer(value={"name": name, "revoked": True}, text=lambda: f"{name} is revoked")
+    return Answer(value=RevokedToken(name=name), text=lambda: f"{name} is revoked")
 
 
-def _created(db: Recollection, request: TokenRequest) -> Answer:
+def _created(db: Recollection, request: TokenRequest) -> "Answer[upkeep.tokens.NewToken]":
     expires = request.expires
     made = db.create_token(
         name=request.name,
@@ -71,4 +85,4 @@ def _created(db: Recollection, request: TokenRequest) -> Answer:
         lifetime=None if expires is None else timedelta(seconds=seconds_of(expires)),
     )
     text = f"{made.secret}\nKept as a digest only: this is the one time that it is shown.\n{token_line(made.token)}"
-    return Answer(value={"secret": made.secret, **serialise(made.token)}, text=lambda: text)
+    return Answer(value=made, text=lambda: text)

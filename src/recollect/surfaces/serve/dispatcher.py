@@ -10,7 +10,6 @@ from recollect.arguments import shown
 from recollect.errors import AccessError, InputError
 from recollect.recollection import Recollection
 from recollect.records import Progress, Trust
-from recollect.stores.turns import working_for
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.operations.answer import Answer, Operation
 from recollect.surfaces.operations.request import Call, Parameter, read_id
@@ -67,7 +66,7 @@ class Dispatcher:
         progress: Progress | None = None,
         *,
         cancelled: Callable[[], bool] | None = None,
-    ) -> Answer:
+    ) -> Answer[Any]:
         """Do the operation *name* with what is *given*, if *caller* may; raise a RecollectError otherwise.
 
         A search asks *cancelled* now and then, and is given up once that says yes.
@@ -81,7 +80,7 @@ class Dispatcher:
         if rights.touches != "nothing" and "trust" in request.__struct_fields__:
             request = replace(request, trust=_trusted(request.trust, caller))
 
-        def work(db: Recollection) -> Answer:
+        def work(db: Recollection) -> Answer[Any]:
             call = Call(now=db.now(), trust=trust, progress=progress, cancelled=cancelled)
             return operation.answer(db, request, call)
 
@@ -93,8 +92,7 @@ class Dispatcher:
         """Do *work* if *rights* grant it to *caller*; it is given what the caller may see of the store."""
         self.permit(name, rights, values, caller)
         db = self.db if caller.project is None else self.db.in_project(caller.project)
-        project = caller.project or values.get("project")
-        with span(name, caller, asked=values.get("query") or values.get("task")), working_for(project):
+        with span(name, caller, asked=values.get("query") or values.get("task")):
             return work(db)
 
     def operation(self, name: str) -> Operation:

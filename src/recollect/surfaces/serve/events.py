@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from recollect.errors import InputError
 from recollect.records import ALL_PROJECTS
-from recollect.surfaces.serialise import serialise
+from recollect.serialize import serialize
 from recollect.surfaces.serve.dispatcher import Caller
 from recollect.surfaces.serve.incoming import from_query, wait_for_disconnect
 from recollect.surfaces.serve.responses import EVENTS, Streamed, event
@@ -42,7 +42,7 @@ async def live(warm: WarmStore, request: Request) -> Response:
             return []
         known[0] = now
         answer = warm.dispatcher.answer("activity", {**values, "limit": MAX_ENTRIES_PER_POLL}, caller)
-        entries: list[dict[str, Any]] = serialise(answer.value)["entries"]
+        entries: list[dict[str, Any]] = serialize(answer.value)["entries"]
         return entries
 
     seen = {entry["key"] for entry in await warm.in_thread(look)}

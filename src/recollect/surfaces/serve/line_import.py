@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from recollect.errors import InputError, RecollectError
-from recollect.surfaces.serialise import error_value, serialise
+from recollect.serialize import error_value, serialize
 from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.incoming import media_type
 from recollect.surfaces.serve.problems import HttpError
@@ -81,7 +81,7 @@ def _add(dispatcher: Dispatcher, lines: Sequence[bytes], first: int, caller: Cal
             continue
         try:
             added = dispatcher.answer("add", _values(line), caller)
-            results.append({"line": number, **serialise(added.value)})
+            results.append({"line": number, **serialize(added.value)})
         except RecollectError as error:
             results.append({"line": number, **error_value(error)})
     return results

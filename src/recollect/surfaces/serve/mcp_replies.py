@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field
 
 from recollect.errors import RecollectError
 from recollect.recall.inject import count_tokens_mixed
-from recollect.records import Fact, Memory
+from recollect.records import Fact, Memory, StoreStats
 from recollect.replies import Hit, Related, Reply
-from recollect.surfaces.serialise import error_value
+from recollect.serialize import error_value
 from recollect.surfaces.terminal import visible, visible_line
 from recollect.surfaces.text import degraded_text
 from recollect.trust import ORIGINS
@@ -220,10 +220,15 @@ def told(rendered: Any) -> Told:
     return Told(text=rendered.text, ids=[str(each) for each in rendered.ids], tokens=rendered.tokens)
 
 
-def counts(counted: Mapping[str, Any]) -> Counts:
+def counts(counted: StoreStats) -> Counts:
     """Return what was *counted*, the largest projects and types alone."""
-    named = {name: counted[name] for name in ("memories", "forgotten", "superseded")}
-    return Counts(**named, projects=_largest(counted["projects"]), types=_largest(counted["types"]))
+    return Counts(
+        memories=counted.memories,
+        forgotten=counted.forgotten,
+        superseded=counted.superseded,
+        projects=_largest(counted.projects),
+        types=_largest(counted.types),
+    )
 
 
 def _largest(numbers: Mapping[str, int]) -> dict[str, int]:

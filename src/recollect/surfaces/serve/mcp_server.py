@@ -24,8 +24,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from recollect.arguments import shown
 from recollect.errors import InputError, RecollectError
+from recollect.serialize import serialize
 from recollect.surfaces.operations.request import read_id
-from recollect.surfaces.serialise import serialise
 from recollect.surfaces.serve import mcp_replies as replies
 from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.handshake import INSTRUCTIONS
@@ -282,7 +282,7 @@ def _add_explaining(server: MCPServer, door: _Door) -> None:
     )
     @_told
     def related(id: Id, limit: Limit = 10, budget: Budget = 1500) -> Annotated[CallToolResult, replies.Results]:  # noqa: A002
-        found = door.ask("related", id=_number(id), limit=limit)["related"]
+        found = door.ask("related", id=_number(id), limit=limit).related
         return replies.as_result(replies.near(found, budget=budget))
 
     @server.tool(
@@ -293,7 +293,7 @@ def _add_explaining(server: MCPServer, door: _Door) -> None:
     )
     @_told
     def why(id: Id, query: Query) -> Annotated[CallToolResult, replies.Explained]:  # noqa: A002
-        told = serialise(door.ask("why", id=_number(id), query=query))
+        told = serialize(door.ask("why", id=_number(id), query=query))
         return replies.as_result(replies.Explained(**{**told, "id": str(told["id"])}))
 
 
@@ -311,7 +311,7 @@ def _add_counting(server: MCPServer, door: _Door) -> None:
         limit: Limit = 30,
         budget: Budget = 2000,
     ) -> Annotated[CallToolResult, replies.Results]:
-        found = door.ask("timeline", query=query, project=project, limit=limit)["memories"]
+        found = door.ask("timeline", query=query, project=project, limit=limit).memories
         return replies.as_result(replies.listed(found, budget=budget))
 
     @server.tool(
@@ -322,14 +322,14 @@ def _add_counting(server: MCPServer, door: _Door) -> None:
     @_told
     def stats(project: Project = None) -> Annotated[CallToolResult, replies.Counts]:
         counted = door.ask("stats", project=project)
-        return replies.as_result(replies.counts(counted))
+        return replies.as_result(replies.counts(counted.counted))
 
 
 def _document(door: _Door, row: int) -> replies.Document:
     found = door.ask("show", id=row)
     memory = found.memory
     facts = [replies.fact_line(each) for each in found.facts]
-    about = serialise(replace(memory, content=""))
+    about = serialize(replace(memory, content=""))
     kept = {name: value for name, value in about.items() if name != "content" and value not in (None, "", [], {})}
     return replies.Document(
         id=str(row),
@@ -448,7 +448,7 @@ def _add_resources(server: MCPServer, door: _Door) -> None:
         mime_type="application/json",
     )
     def lenses() -> dict[str, Any]:
-        return {"lenses": serialise(_read(lambda: door.ask("lens", action="list"))["lenses"])}
+        return {"lenses": serialize(_read(lambda: door.ask("lens", action="list")).lenses)}
 
     @server.prompt(name="recall", title="Recall", description="Answer from memory, or say that nothing is known.")
     def recall(topic: Annotated[str, Field(description="what to look for, in plain words")]) -> str:

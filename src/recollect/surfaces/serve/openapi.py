@@ -9,7 +9,7 @@ from typing import Any, Final
 from recollect.surfaces.operations.answer import Operation
 from recollect.surfaces.operations.request import Parameter
 from recollect.surfaces.serve.dispatcher import LONG, LONGEST, MAX_DIMENSIONS
-from recollect.surfaces.serve.paging import ABOUT_NEXT, CURSOR
+from recollect.surfaces.serve.paging import CURSOR
 
 BASE: Final = "/api/v1"
 PROBLEM: Final = "application/problem+json"
@@ -41,44 +41,6 @@ IN_ADDRESS: Final = 1000
 """How many characters a text in an address may have; longer ones are sent as a body."""
 MOST_IN_ADDRESS: Final = 20
 """How often a parameter may be repeated in an address."""
-EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
-    "search": {"query": "when do we deploy", "limit": 5, "type": ["decision"]},
-    "decisions": {"query": "which database"},
-    "changes": {"query": "what changed in the login", "since": "2026-01-01"},
-    "how-it-works": {"query": "how does the import work"},
-    "why": {"id": 1, "query": "when do we deploy"},
-    "related": {"id": 1, "limit": 5},
-    "inject": {"task": "Prepare the release", "budget": 300},
-    "brief": {"limit": 5},
-    "show": {"id": 1},
-    "list": {"limit": 20, "tag": ["release"]},
-    "timeline": {"query": "deploy"},
-    "facts": {"subject": "Owner"},
-    "stale": {"days": 30},
-    "conflicts": {},
-    "log": {"report": "unanswered"},
-    "lens": {"action": "create", "name": "work", "type": ["decision"]},
-    "activity": {"limit": 20},
-    "review": {"action": "list"},
-    "stats": {},
-    "doctor": {},
-    "export": {},
-    "add": {"text": "We deploy on Fridays", "type": "decision", "tag": ["release"]},
-    "capture": {"text": "[MEMORY] type=gotcha: The staging database listens on port 5433"},
-    "forget": {"id": 1},
-    "restore": {"id": 1},
-    "pin": {"id": [1, 2]},
-    "supersede": {"id": 1, "by": 2},
-    "feedback": {"id": 1, "verdict": "useful"},
-    "reinforce": {"ids": ["1"]},
-    "consolidate": {"dry_run": True},
-    "edit": {"id": 1, "content": "We deploy on Fridays before noon"},
-    "tag": {"id": 1, "add": ["release"]},
-    "embed": {},
-    "reindex": {},
-    "purge": {"ids": ["2"], "dry_run": True},
-}
-"""What a request for each operation may look like; a test asks them all."""
 
 
 def describe(operations: Iterable[Operation], *, version: str) -> dict[str, Any]:
@@ -90,7 +52,7 @@ def describe(operations: Iterable[Operation], *, version: str) -> dict[str, Any]
         "info": {"title": "recollect", "version": version, "summary": "Memory search for AI agents."},
         "servers": [{"url": "/"}],
         "security": [{"token": []}, {}],
-        "paths": {**paths, f"{BASE}/import": _import_path()},
+        "paths": {**paths, f"{BASE}/import": _import_path(next(each for each in known if each.name == "add"))},
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "schemas": {**_answers([each.name for each in known]), "ProblemDetails": _problem()},
@@ -108,9 +70,6 @@ def parameters(operation: Operation) -> tuple[Parameter, ...]:
 def _published() -> Mapping[str, Any]:
     text = (files("recollect") / "schemas" / "answers.json").read_text(encoding="utf-8")
     made: dict[str, Any] = json.loads(text.replace('"#/$defs/', '"#/components/schemas/'))["$defs"]
-    made["list"] = {
-        "allOf": [made["list"], {"properties": {"next_cursor": {"type": "string", "description": ABOUT_NEXT}}}]
-    }
     return made
 
 
@@ -172,7 +131,7 @@ def body_of(operation: Operation) -> dict[str, Any]:
 
 def _path(operation: Operation) -> dict[str, Any]:
     told = {"summary": operation.about.split("\n")[0], "responses": _responses(operation)}
-    content = {"schema": body_of(operation), "example": EXAMPLES.get(operation.name, {})}
+    content = {"schema": body_of(operation), "example": operation.traits.example}
     post = {
         **told,
         "operationId": operation.name,
@@ -221,8 +180,8 @@ def _idempotency() -> dict[str, Any]:
     }
 
 
-def _import_path() -> dict[str, Any]:
-    line = json.dumps(EXAMPLES["add"])
+def _import_path(add: Operation) -> dict[str, Any]:
+    line = json.dumps(add.traits.example)
     sent = {"application/x-ndjson": {"schema": {"type": "string"}, "example": f"{line}\n"}}
     results = {"schema": {"type": "string", "description": "one result for each line, in their order"}}
     done = {"description": "done, line by line", "content": {"application/x-ndjson": results, "text/event-stream": {}}}

@@ -113,7 +113,7 @@ class OperationRoutes:
             return Streamed(self._lines.read(answer.value), media_type="application/x-ndjson")
         return Response(await self._warm.in_thread(lambda: content(answer.value)), media_type=JSON)
 
-    async def _ask(self, operation: Operation, values: Mapping[str, Any], request: Request) -> Answer:
+    async def _ask(self, operation: Operation, values: Mapping[str, Any], request: Request) -> Answer[Any]:
         """Run *operation* in a thread; a search stops at its timeout, or when the client disconnects."""
         name, dispatcher, caller = operation.name, self._warm.dispatcher, request.state.caller
         if name == "list":

@@ -14,16 +14,14 @@ from recollect.records import Position
 from recollect.replies import Listing
 from recollect.surfaces.operations.answer import Answer
 from recollect.surfaces.operations.request import Call, Parameter
-from recollect.surfaces.serialise import serialise
 from recollect.surfaces.serve.dispatcher import Caller, Dispatcher, served_request
 
 CURSOR: Final = Parameter(name="cursor", kind="text", about="continue after the page that returned this as next_cursor")
-ABOUT_NEXT: Final = "The cursor of the next page, if there is one."
 _Cursor = tuple[Annotated[datetime, Meta(tz=True)], Annotated[int, Meta(ge=0, le=2**63 - 1)], str]
 """The time and the id of the last memory of a page, and a digest of the filters of its list."""
 
 
-def page_of(dispatcher: Dispatcher, values: Mapping[str, Any], caller: Caller) -> Answer:
+def page_of(dispatcher: Dispatcher, values: Mapping[str, Any], caller: Caller) -> Answer[Listing]:
     """Return the page of `list` that *values* ask for, with `next_cursor` if there are more memories."""
     operation, cursor = dispatcher.operation("list"), values.get("cursor")
     wanted = {name: value for name, value in values.items() if name != "cursor" and value is not None}
@@ -44,7 +42,7 @@ def page_of(dispatcher: Dispatcher, values: Mapping[str, Any], caller: Caller) -
         return replace(answer, value=page)
     last = page.memories[-1]
     following = urlsafe_b64encode(json.encode((last.when, last.id, digest))).decode().rstrip("=")
-    return replace(answer, value={**serialise(page), "next_cursor": following})
+    return replace(answer, value=replace(page, next_cursor=following))
 
 
 def _read_cursor(text: Any, digest: str, *, has_offset: bool) -> Position:

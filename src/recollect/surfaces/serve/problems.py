@@ -9,7 +9,7 @@ from typing import Final
 from starlette.responses import Response
 
 from recollect.errors import RecollectError
-from recollect.surfaces.serialise import error_value
+from recollect.serialize import error_value
 from recollect.surfaces.serve.logs import LOG
 from recollect.surfaces.serve.openapi import BASE, PROBLEM
 

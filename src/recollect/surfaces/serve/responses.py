@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from recollect.replies import Reply
-from recollect.surfaces.serialise import serialise
+from recollect.serialize import serialize
 
 EVENTS: Final = "text/event-stream"
 RECORDS_PER_PART: Final = 50
@@ -27,7 +27,7 @@ MAX_EXPORTS: Final = 4
 
 def content(value: Any) -> bytes:
     """Return *value* as JSON."""
-    return json.dumps(serialise(value), ensure_ascii=False).encode("utf-8", "backslashreplace")
+    return json.dumps(serialize(value), ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 def event(name: str, value: Any) -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from recollect.errors import StoreError
-from recollect.files import FILE, FOLDER, take_lock
+from recollect.files import FILE, FOLDER, make_folder, take_lock
 from recollect.stores.sql.engine import Session
 
 LOCK: Final = "lock"
@@ -18,11 +18,11 @@ VECTORS: Final = "vectors"
 """The folder of the segments of vectors, which has its own lock and names."""
 AGE: Final = 60.0
 """How many seconds a folder that nobody names any more is left to those who may just be opening it."""
-SOON: Final = 5.0
-"""The same where a process ends that wrote much, and will not be there to remove it later."""
 AT_ONCE: Final = -math.inf
-"""The same where something is erased."""
+"""The same where something is erased, or where the process that replaced it closes the store."""
 PAUSE: Final = 0.05
+PART: Final = ".part"
+"""How the name of a segment ends that is still being written or copied."""
 
 
 class SegmentUnavailable(StoreError):
@@ -69,6 +69,8 @@ class SegmentFolder:
             os.close(handle)
 
     def _make(self) -> None:
+        if not self.path.parent.exists():
+            make_folder(self.path.parent)
         with suppress(FileExistsError):
             self.path.mkdir(mode=FOLDER, parents=self._elsewhere is not None)
         if self.path.is_symlink() or not self.path.is_dir():
@@ -77,7 +79,7 @@ class SegmentFolder:
     def put(self, save: Callable[[Path], None]) -> str:
         """Let *save* write a new folder; it gets its name when it is whole and on disk. Return the name."""
         name = os.urandom(16).hex()
-        part = self.path / f"{name}.part"
+        part = self.path / f"{name}{PART}"
         try:
             save(part)
             part.rename(self.path / name)
@@ -110,14 +112,18 @@ class SegmentFolder:
         with suppress(OSError):
             os.utime(self.path / name)
 
-    def sweep(self, named: Collection[str], *, age: float = AGE) -> list[str]:
-        """Remove what has not been *named* for so many seconds; return what could not be removed."""
+    def sweep(self, named: Collection[str], *, age: float = AGE, part_age: float | None = None) -> list[str]:
+        """Remove unnamed segments older than *age* seconds and unfinished ones older than *part_age*.
+
+        Return the names of those that could not be removed.
+        """
         os.utime(self.path / LOCK)
         now = (self.path / LOCK).stat().st_mtime
         kept = {LOCK, VECTORS, *named}
         left = []
         for each in list(self.path.iterdir()):
-            if each.name in kept or now - _changed(each) < age:
+            least = part_age if part_age is not None and each.name.endswith(PART) else age
+            if each.name in kept or now - _changed(each) < least:
                 continue
             with suppress(OSError):
                 _remove(each)
@@ -130,7 +136,7 @@ class SegmentFolder:
         if self.names().difference(named()):
             with self.locked() as ours:
                 if ours:
-                    self.sweep(named(), age=age)
+                    self.sweep(named(), age=age, part_age=AGE)
 
     def names(self) -> set[str]:
         """Return the names of what is there, whoever put it there."""

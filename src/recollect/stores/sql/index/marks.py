@@ -1,6 +1,5 @@
 """Which state of the rows a transaction sees: how far their numbers go, and which segments hold them."""
 
-from collections.abc import Sequence
 from operator import attrgetter
 from typing import Final
 
@@ -9,23 +8,10 @@ from msgspec import Struct
 from recollect.errors import StoreDamaged
 from recollect.records import FIELDS
 from recollect.stores.sql.engine import Session, state_of
+from recollect.stores.sql.index.log import Segment
 
 LINES: Final = len(FIELDS) - 1
 _COUNTED: Final = ("version", "seq", "lineage")
-
-
-class Segment(Struct, frozen=True):
-    """A folder of arrays: the rows numbered behind *after* up to *upto*."""
-
-    upto: int
-    after: int
-    name: str
-    documents: int
-
-    @property
-    def is_named_well(self) -> bool:
-        """Tell whether the name is that of a folder of ours and leads nowhere else."""
-        return self.name.isalnum()
 
 
 class Mark(Struct, frozen=True, kw_only=True):
@@ -37,22 +23,15 @@ class Mark(Struct, frozen=True, kw_only=True):
     segments: tuple[Segment, ...]
 
 
-def uncovered(spans: Sequence[tuple[int, int]], last: int) -> list[tuple[int, int]]:
-    """Return the runs of numbers up to *last* that no span (after, upto) holds."""
-    found, start = [], 0
-    for after, upto in sorted(spans):
-        if after > start:
-            found.append((start, after))
-        start = max(start, upto)
-    return [*found, (start, last)] if last > start else found
-
-
 def read_mark(session: Session) -> Mark:
     """Return which state of the rows the open transaction sees."""
     state = state_of(session)
     try:
         counters = {key: int(state.counters[key]) for key in _COUNTED if key in state.counters}
-        listed = [Segment(int(upto), int(after), str(name), int(n)) for upto, after, name, n in state.segments]
+        listed = [
+            Segment(name=str(name), after=int(after), upto=int(upto), removed=int(upto), rows=int(rows))
+            for upto, after, name, rows in state.segments
+        ]
         listed.sort(key=attrgetter("upto", "after", "name"))
         return Mark(**counters, segments=tuple(listed))
     except (TypeError, ValueError) as error:

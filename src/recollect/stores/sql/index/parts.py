@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,8 @@ from recollect.records import Form, NearWord, NearWords, Scope, Traits, WordHits
 from recollect.stores.bm25 import CollectionStats, stats_of
 from recollect.stores.segments import ranking
 from recollect.stores.segments.build import build
-from recollect.stores.segments.files import SegmentDamaged, load, verify
+from recollect.stores.segments.damage import SegmentDamaged
+from recollect.stores.segments.files import load, verify
 from recollect.stores.segments.merge import merge
 from recollect.stores.segments.part import Mask, Part, Whole
 from recollect.stores.segments.ranking import Searched, View
@@ -24,7 +26,8 @@ from recollect.stores.sql.codec import ranked
 from recollect.stores.sql.engine import Session, WordQuestion
 from recollect.stores.sql.index.answering import Memo
 from recollect.stores.sql.index.folder import SegmentFolder, SegmentUnavailable
-from recollect.stores.sql.index.marks import Mark, Segment, require_texts, uncovered
+from recollect.stores.sql.index.log import Segment, uncovered
+from recollect.stores.sql.index.marks import Mark, require_texts
 from recollect.stores.sql.index.masks import by_columns, in_columns
 from recollect.stores.vocabulary import LEAST, nearest
 
@@ -37,12 +40,11 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _TYPES: Final = {"text": str, "whole": int, "real": float, "flag": bool}
 _DATES: Final = frozenset({"happened_at", "created_at", "updated_at"})
 _ROWS: Final = (
-    "select t.seq, t.id, d.project, d.superseded, d.code, t.stem, t.exact, "
+    "select t.id, d.project, d.superseded, d.code, t.stem, t.exact, "
     f"{ranked(', '.join(f'm.{name}' for name in COLUMNS))} "
     "from tokens t cross join document d on d.id = t.id cross join memory m on m.id = t.id "
-    "where t.seq > ? and t.seq <= ? order by t.seq limit ?"
+    "where t.seq > ? and t.seq <= ? order by t.seq"
 )
-NO_LIMIT: Final = 2**62
 VERIFIED: Final = 8_192
 """Up to how many documents a segment is compared with its checksums whenever it is opened."""
 
@@ -74,13 +76,22 @@ class Piece(Struct, frozen=True, kw_only=True):
 
     def without(self, ids: Collection[int]) -> "Piece":
         """Return it with the documents *ids* dead."""
-        rows = self.part.rows_of(ids) if ids else ()
-        gone = [row for row in rows if row >= 0]
-        if not gone:
+        left = living(self.part, ids)
+        if left is None:
             return self
-        alive = np.ones(len(self.part), dtype=np.bool_) if self.alive is None else self.alive.copy()
-        alive[gone] = False
+        alive = left if self.alive is None else left & self.alive
         return replace(self, alive=alive, dead=len(self.part) - int(np.count_nonzero(alive)))
+
+
+def living(part: Part, gone: Collection[int]) -> Mask | None:
+    """Return a mask of the rows of *part* that are not *gone*; None for all."""
+    rows = part.rows_of(gone) if gone else np.empty(0, dtype=np.int64)
+    rows = rows[rows >= 0]
+    if not len(rows):
+        return None
+    alive = np.ones(len(part), dtype=np.bool_)
+    alive[rows] = False
+    return alive
 
 
 class Parts:
@@ -242,8 +253,13 @@ def opened(folder: SegmentFolder, segment: Segment) -> Part:
     if folder.path.is_symlink() or not segment.is_named_well:
         raise SegmentDamaged(f"{folder.path} is a link", hint="remove it")
     folder.bring(segment.name)
-    part = load(folder.path / segment.name)
-    wrong = len(part) != segment.documents or (len(part) <= VERIFIED and verify(part))
+    return load_segment(folder.path / segment.name, segment)
+
+
+def load_segment(folder: Path, segment: Segment) -> Part:
+    """Map the part in *folder*; a small one is compared with its checksums."""
+    part = load(folder)
+    wrong = len(part) != segment.rows or (len(part) <= VERIFIED and verify(part))
     if wrong:
         raise SegmentDamaged(f"the segment {segment.name} is not what was written", hint="run: recollect reindex")
     return part
@@ -252,12 +268,12 @@ def opened(folder: SegmentFolder, segment: Segment) -> Part:
 def _read(session: Session, after: int, upto: int) -> Iterator[Piece]:
     rows = read_rows(session, after, upto)
     if rows:
-        yield Piece(part=build([row for _, row in rows]), after=after, upto=upto)
+        yield Piece(part=build(rows), after=after, upto=upto)
 
 
-def read_rows(session: Session, after: int, upto: int, limit: int = NO_LIMIT) -> list[tuple[int, IndexRow]]:
-    """Return the rows numbered after *after* up to *upto* with their numbers, the first *limit* of them."""
-    return [(row[0], _index_row(*row[1:])) for row in session.rows(_ROWS, (after, upto, limit))]
+def read_rows(session: Session, after: int, upto: int) -> list[IndexRow]:
+    """Return the rows numbered after *after* up to *upto*."""
+    return [_index_row(*row) for row in session.rows(_ROWS, (after, upto))]
 
 
 def _index_row(row: int, project: str, superseded: int, code: int, stem: str, exact: str, *columns: Any) -> IndexRow:
@@ -335,7 +351,7 @@ def _is_true(session: Session, segment: Segment, part: Part) -> bool:
     whole = Piece(part=part, after=segment.after, upto=segment.upto)
     noted = session.rows("select id from removed where seq > ?", (segment.upto,))
     held = whole.without([row for (row,) in noted])
-    fresh = build([row for _, row in read_rows(session, segment.after, segment.upto)])
+    fresh = build(read_rows(session, segment.after, segment.upto))
     mine = merge([(held.part, held.alive)])
     return fresh.arrays.keys() == mine.arrays.keys() and all(
         np.array_equal(fresh.arrays[name], mine.arrays[name]) for name in fresh.arrays

@@ -1,321 +1,279 @@
-"""Sealing: what was written last becomes a segment, and segments of like size one.
+"""Sealing: rows that were written last become a segment, and segments of one tier are merged.
 
-Nothing depends on it: the rows answer for what no segment holds. One process at a time makes segments. A segment is on
-disk before one transaction names it, in the place of those it was made from.
+Answers never depend on it: the tables answer for rows that no segment holds. One process at a time makes segments. A
+segment is on disk before one transaction names it, in the place of those it was made from.
 """
 
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
-from recollect.errors import StoreError
+from recollect.stores.segments.damage import SegmentDamaged
 from recollect.stores.sql.engine import Engine, Session
 from recollect.stores.sql.failures import Failures
-from recollect.stores.sql.index.folder import AT_ONCE, SOON, SegmentFolder
-from recollect.stores.sql.index.marks import Mark, Segment, read_mark, uncovered
-
-if TYPE_CHECKING:
-    from recollect.stores.segments.part import Part
+from recollect.stores.sql.index.folder import AGE, AT_ONCE, SegmentFolder
+from recollect.stores.sql.index.log import Codec, Job, LogState, Segment, due_job
 
 SEAL: Final = 1_024
-"""How many documents that no segment holds are sealed."""
+"""How many rows that no segment holds are sealed."""
 FIRST: Final = 2_048
 """How many there are before the first segment is made: fewer are searched as soon without any."""
 MANY: Final = 64 * SEAL
-"""How many notes of removals are kept where few documents wait."""
+"""How many tombstones are kept where few rows wait."""
 SLICE: Final = 2_048
-"""How many are sealed while somebody waits for a write."""
+"""How many rows are sealed while somebody waits for a write."""
 BULK: Final = 16_384
-"""How many are sealed at a time, at most, while a lot is written."""
+"""How many rows wait, at most, before they are sealed while a lot is written."""
 CHUNK: Final = 32_768
-"""How many are sealed at a time where all are."""
+"""How many rows are sealed at a time where all are."""
 FAN: Final = 8
-"""How many segments of like size become one."""
+"""How many segments of one tier are merged."""
 DEAD: Final = 0.2
-"""From which share of removed documents on a segment is written anew."""
+"""A segment is written again when this share of its rows is dead."""
 INLINE: Final = 2 * FAN * SEAL
-"""How many documents are merged while somebody waits, unless more were written just before."""
+"""How many rows are merged while somebody waits, unless more were written just before."""
 LARGEST: Final = 1 << 19
-"""How many documents a segment has at most; more at once would take too much memory."""
-PAUSE: Final = 60.0
-"""How many seconds nothing is sealed after that failed, as on a full disk."""
-PATIENCE: Final = 10.0
-"""How many seconds an erasure waits for another process that makes segments."""
+"""How many rows a segment has at most; more at once would take too much memory."""
+PAUSE_SECONDS: Final = 60.0
+"""How long nothing is sealed after that failed, as on a full disk."""
+LOCK_TIMEOUT_SECONDS: Final = 10.0
+"""How long an erasure waits for another process that makes segments."""
 
 
 class Sealer:
-    """Makes segments in a folder, one process at a time."""
+    """Makes the segments of one kind in a folder, one process at a time."""
 
-    def __init__(self, folder: SegmentFolder) -> None:
-        self._folder = folder
+    def __init__(
+        self, folder: SegmentFolder, codec: Codec, *, seal: int | None = None, fan: int | None = None, inline: int = 0
+    ) -> None:
+        self._folder, self._codec = folder, codec
+        self._seal_rows, self._fan, self._inline = seal, fan, inline
         self._sealed = 0
         self._last = self._again = 0.0
         self._is_swept = self._is_verified = self._has_replaced = False
-        self.failures = Failures("sealing the word index")
+        self.failures = Failures(f"sealing {codec.subject}")
 
     def settle(self, engine: Engine, *, whole: bool = False, mends: bool = False) -> None:
-        """Seal what was written last, where there is enough of it, and anew what was met damaged.
+        """Seal rows that were written last, where there are enough, and write damaged segments again.
 
-        A failure does no harm: it is logged, and the rows answer.
+        A failure does no harm: it is logged, and the tables answer.
         """
         with self.failures.kept():
             if not whole and time.monotonic() < self._again:
                 return
             if mends or self._is_due(engine, whole=whole):
-                self._again = time.monotonic() + PAUSE
-                self._settle(engine, most=LARGEST if whole else max(INLINE, FAN * self._sealed), all_rows=whole)
+                self._again = time.monotonic() + PAUSE_SECONDS
+                self._settle(engine, most=LARGEST if whole else self._merged_at_once, whole=whole)
                 self._again = 0.0
             elif not self._is_swept or whole:
-                self._folder.tidy(lambda: _names(engine))
+                self._folder.tidy(lambda: self._names(engine), age=AT_ONCE if whole and self._has_replaced else AGE)
             self._is_swept = True
             if whole and not self._is_verified:
                 self._is_verified = True
                 self._verify(engine)
 
     def finish(self, engine: Engine) -> None:
-        """Seal what was left for later while a lot was written, and remove what was replaced meanwhile."""
+        """Seal the rows that were left while a lot was written, and remove replaced segments."""
         with self.failures.kept():
             if self._sealed and self._is_due(engine, whole=True):
-                self._settle(engine, most=FAN * self._sealed, all_rows=True)
+                self._settle(engine, most=max(self._inline, FAN * self._sealed), whole=True)
             if self._has_replaced:
-                self._folder.tidy(lambda: _names(engine), age=SOON)
+                self._folder.tidy(lambda: self._names(engine), age=AT_ONCE)
 
-    def _least(self, mark: Mark, *, whole: bool) -> int:
-        """Return how many documents are sealed at a time: the more, the more this process writes in a short time."""
-        if time.monotonic() - self._last > PAUSE:
+    @property
+    def _merged_at_once(self) -> int:
+        """Return how many rows are merged while somebody waits."""
+        return max(self._inline or INLINE, FAN * self._sealed)
+
+    def _least(self, log: LogState, *, whole: bool) -> int:
+        """Return how many rows are sealed at a time: the more, the more this process writes in a short time."""
+        if time.monotonic() - self._last > PAUSE_SECONDS:
             self._sealed = 0
-        return max(SEAL if mark.segments else FIRST, 0 if whole else min(self._sealed, BULK))
-
-    def _settle(self, engine: Engine, *, most: int, all_rows: bool) -> None:
-        """Seal some rows or all, then merge segments into ones of at most so many documents."""
-        with self._folder.locked() as ours:
-            if ours and self._drop_unusable(engine):
-                while self._seal(engine, all_rows=all_rows) and all_rows:
-                    pass
-                while self._merge(engine, most=most, fan=2 if most == LARGEST else FAN):
-                    pass
-                self._folder.sweep(_names(engine))
+        alone = self._seal_rows or (SEAL if log.segments else FIRST)
+        if whole:
+            alone = min(alone, SEAL if log.segments else FIRST)
+        return max(alone, 0 if whole else min(self._sealed, BULK))
 
     def _is_due(self, engine: Engine, *, whole: bool) -> bool:
-        """Tell whether enough documents wait; where many numbers are used up by few, their notes are let go of."""
+        """Tell whether there is a segment to write; prune tombstones where many numbers are used up by few rows."""
         with engine.session() as session:
-            mark = read_mark(session)
-            spans = _spans(mark)
-            numbers = sum(upto - after for after, upto in spans)
-            if numbers < SEAL:
-                return whole and _joinable(mark.segments, most=LARGEST, fan=2) is not None
-            sql = "select count(*) from tokens where seq > ? and seq <= ?"
-            rows = sum(session.value(sql, span) for span in spans)
-        if rows >= self._least(mark, whole=whole):
-            return True
-        if numbers >= MANY:
-            with engine.session(write=True, durable=False) as session:
-                last = session.value("select coalesce(min(upto), ?) from segment", (mark.seq,))
-                session.rows("delete from removed where seq <= ?", (last,))
-        return whole and _joinable(mark.segments, most=LARGEST, fan=2) is not None
+            logs = self._codec.read(session)
+            if any(self._job(session, log, most=LARGEST, whole=whole, merges=whole) is not None for log in logs):
+                return True
+        for log in logs:
+            if sum(upto - after for after, upto in log.gaps) >= MANY:
+                with engine.session(write=True, durable=False) as session:
+                    self._codec.name(session, log, (), None)
+        return False
 
-    def _drop_unusable(self, engine: Engine) -> bool:
-        """Forget the segments that cannot be opened, so that their rows are sealed again.
+    def _job(self, session: Session, log: LogState, *, most: int, whole: bool, merges: bool = True) -> Job | None:
+        counted = [(after, upto, self._codec.count(session, log, after, upto)) for after, upto in log.gaps]
+        segments = log.segments if merges else ()
+        total = sum(rows for *_, rows in counted) + sum(each.rows for each in segments)
+        return due_job(
+            segments,
+            counted,
+            least=self._least(log, whole=whole),
+            spoiled=self._spoiled(session, log, segments, total),
+            most=most,
+            fan=self._fan or (2 if most == LARGEST else FAN),
+            tier=self._seal_rows or SEAL,
+        )
 
-        Those of a newer version stay, and are a matter for that version: then return False.
-        """
+    def _spoiled(self, session: Session, log: LogState, segments: Sequence[Segment], total: int) -> set[str]:
+        """Return the segments that cannot be read, are dead for a good part, or are outdated."""
+        gone = self._codec.tombstones(session, log) if segments else {}
+        found = set()
+        for each in segments:
+            part = self._opened(each, log)
+            dead = len(gone[each.name]) and (part is not None and self._dead(part, gone[each.name]) > DEAD * each.rows)
+            outdated = part is not None and self._codec.is_outdated(self._folder.path / each.name, each, log, total)
+            if part is None or dead or outdated:
+                found.add(each.name)
+        return found
+
+    def _dead(self, part: Any, gone: Any) -> int:
+        mask = self._codec.living(part, gone)
+        return 0 if mask is None else int((~mask).sum())
+
+    def _settle(self, engine: Engine, *, most: int, whole: bool) -> None:
+        """Seal some rows or all, then merge segments into ones of at most *most* rows."""
+        with self._folder.locked() as ours:
+            if not ours or self._has_newer(engine):
+                return
+            for at in range(len(self._logs(engine))):
+                while self._make(engine, at, most=most, whole=whole):
+                    pass
+            self._folder.sweep(self._names(engine), age=AT_ONCE if whole else AGE, part_age=AGE)
+
+    def _logs(self, engine: Engine) -> Sequence[LogState]:
         with engine.session() as session:
-            mark = read_mark(session)
-        if any(self._is_of_newer(segment) for segment in mark.segments):
-            return False
-        for segment in mark.segments:
-            if self._opened(segment) is None:
-                with _same(engine, mark) as session:
-                    session.rows("delete from segment where name = ?", (segment.name,))
-        return True
+            return self._codec.read(session)
 
-    def _is_of_newer(self, segment: Segment) -> bool:
-        from recollect.stores.segments.files import is_of_newer  # noqa: PLC0415
-
-        if not segment.is_named_well:
-            return False
-        self._folder.bring(segment.name)
-        return is_of_newer(self._folder.path / segment.name)
+    def _has_newer(self, engine: Engine) -> bool:
+        for segment in [each for log in self._logs(engine) for each in log.segments if each.is_named_well]:
+            self._folder.bring(segment.name)
+            if self._codec.is_newer(self._folder.path / segment.name):
+                return True
+        return False
 
     def _verify(self, engine: Engine) -> None:
-        """Compare all segments with their checksums, and forget those that are not what was written."""
-        with engine.session() as session:
-            mark = read_mark(session)
-        if not mark.segments:
-            return
-        from recollect.stores.segments.files import verify  # noqa: PLC0415
+        """Write segments again whose bytes are not as they were written."""
+        for log in self._logs(engine):
+            for segment in log.segments:
+                if self._codec.is_newer(self._folder.path / segment.name):
+                    continue
+                part = self._opened(segment, log)
+                if part is not None and not self._is_sound(segment, part) and self._folder.bring_again(segment.name):
+                    part = self._opened(segment, log)
+                if part is None or not self._is_sound(segment, part):
+                    with engine.session(write=True) as session:
+                        self._codec.name(session, log, [segment], None)
 
-        for segment in mark.segments:
-            part = self._opened(segment)
-            if self._is_of_newer(segment):
-                continue
-            if part is not None and verify(part) and self._folder.bring_again(segment.name):
-                part = self._opened(segment)
-            if part is None or verify(part):
-                with _same(engine, mark) as session:
-                    session.rows("delete from segment where name = ?", (segment.name,))
+    def _is_sound(self, segment: Segment, part: Any) -> bool:
+        return self._codec.verify(self._folder.path / segment.name, part)
 
-    def _opened(self, segment: Segment) -> "Part | None":
+    def _opened(self, segment: Segment, log: LogState) -> Any:
         """Return the part of *segment*, None where it is damaged, and not just its copy on this machine."""
-        from recollect.stores.segments.files import SegmentDamaged  # noqa: PLC0415
-        from recollect.stores.sql.index.parts import opened  # noqa: PLC0415
-
         try:
-            return opened(self._folder, segment)
+            return self._load(segment, log)
         except SegmentDamaged:
             if not self._folder.bring_again(segment.name):
                 return None
         try:
-            return opened(self._folder, segment)
+            return self._load(segment, log)
         except SegmentDamaged:
             return None
 
-    # --- sealing ----------------------------------------------------------------------------
+    def _load(self, segment: Segment, log: LogState) -> Any:
+        if self._folder.path.is_symlink() or not segment.is_named_well:
+            raise SegmentDamaged(f"{self._folder.path} is a link", hint="remove it")
+        self._folder.bring(segment.name)
+        return self._codec.load(self._folder.path / segment.name, segment, log)
 
-    def _seal(self, engine: Engine, *, all_rows: bool) -> bool:
-        """Seal rows that no segment holds, the oldest of them; return whether there were enough."""
-        from recollect.stores.segments.build import build  # noqa: PLC0415
-        from recollect.stores.sql.index.parts import read_rows  # noqa: PLC0415
+    # --- writing ----------------------------------------------------------------------------
 
+    def _make(self, engine: Engine, at: int, *, most: int, whole: bool) -> bool:
+        """Write one segment that is due; return whether there was one and there may be more."""
         with engine.session() as session:
-            mark = read_mark(session)
-            least, most = self._least(mark, whole=all_rows), CHUNK if all_rows else max(SLICE, 2 * self._sealed)
-            for after, upto in _spans(mark):
-                rows = read_rows(session, after, upto, most)
-                if len(rows) >= least:
-                    break
-            else:
+            logs = self._codec.read(session)
+            log = logs[at] if at < len(logs) else None
+            job = None if log is None else self._job(session, log, most=most, whole=whole)
+            if log is None or job is None:
                 return False
-        end = rows[-1][0] if len(rows) == most else upto
-        part = build([row for _, row in rows])
-        self._name(engine, mark, part, (after, end), ())
-        self._sealed += len(rows)
-        self._last = time.monotonic()
+            if not job.replaced:
+                slice_rows = CHUNK if whole else max(SLICE, 2 * self._sealed)
+                end = self._codec.cut(session, log, job.after, job.upto, slice_rows)
+                job = Job(after=job.after, upto=end)
+            parts = self._parts(session, log, job)
+        rows = self._write(engine, log, job, parts)
+        if not job.replaced:
+            self._sealed += rows
+            self._last = time.monotonic()
         return True
 
-    def _name(
-        self, engine: Engine, mark: Mark, part: "Part", span: tuple[int, int], instead_of: Sequence[Segment]
-    ) -> None:
-        """Put *part* down and name it, in the place of the segments it was made from."""
-        from recollect.stores.segments.files import save  # noqa: PLC0415
-
-        name = self._folder.put(lambda folder: save(part, folder)) if len(part) else ""
-        with _same(engine, mark) as session:
-            session.many("delete from segment where name = ?", [(each.name,) for each in instead_of])
-            if name:
-                named = (name, *span, len(part))
-                session.rows("insert into segment (name, after, upto, documents) values (?, ?, ?, ?)", named)
-                self._folder.publish(session, name)
-            session.rows("delete from removed where seq <= (select min(upto) from segment)")
-        for each in instead_of:
-            self._folder.let_go(each.name)
-            self._has_replaced = True
-
-    # --- merging ----------------------------------------------------------------------------
-
-    def _merge(self, engine: Engine, *, most: int, fan: int) -> bool:
-        """Make one of several segments of like size, or write one anew that is dead for a good part."""
-        with engine.session() as session:
-            mark = read_mark(session)
-            noted = session.rows("select seq, id from removed")
-        run = _joinable(mark.segments, most=most, fan=fan)
-        if run is not None:
-            self._join(engine, mark, run, noted)
-            return True
-        for each in mark.segments:
-            if each.documents <= most and self._dead(each, noted) > DEAD * each.documents:
-                self._join(engine, mark, [each], noted)
-                return True
-        return False
-
-    def _dead(self, segment: Segment, noted: Sequence[tuple[int, int]]) -> int:
-        gone = {row for seq, row in noted if seq > segment.upto}
-        part = self._opened(segment) if gone else None
-        return 0 if part is None else int((part.rows_of(gone) >= 0).sum())
-
-    def _join(self, engine: Engine, mark: Mark, run: Sequence[Segment], noted: Sequence[tuple[int, int]]) -> None:
-        """Write the living documents of *run* as one segment."""
-        from recollect.stores.segments.merge import merge  # noqa: PLC0415
-        from recollect.stores.sql.index.parts import Piece  # noqa: PLC0415
-
-        pieces = []
-        for each in run:
-            part = self._opened(each)
+    def _parts(self, session: Session, log: LogState, job: Job) -> list[tuple[Any, Any]]:
+        """Return the parts of a segment with masks of their living rows; damaged ones are read from the tables."""
+        if not job.replaced:
+            return [(part, None) for part in self._codec.rows(session, log, job.after, job.upto)]
+        gone = self._codec.tombstones(session, log)
+        parts: list[tuple[Any, Any]] = []
+        for each in job.replaced:
+            part = self._opened(each, log)
             if part is None:
-                return
-            whole = Piece(part=part, after=each.after, upto=each.upto)
-            pieces.append(whole.without([row for seq, row in noted if seq > each.upto]))
-        part = merge([(piece.part, piece.alive) for piece in pieces])
-        self._name(engine, mark, part, (run[0].after, run[-1].upto), run)
+                parts += [(fresh, None) for fresh in self._codec.rows(session, log, each.after, each.upto)]
+            else:
+                parts.append((part, self._codec.living(part, gone[each.name])))
+        return parts
+
+    def _write(self, engine: Engine, log: LogState, job: Job, parts: Sequence[tuple[Any, Any]]) -> int:
+        """Write *parts* to a folder and name it, unless the segments changed meanwhile."""
+        rows = sum(len(part) if mask is None else int(mask.sum()) for part, mask in parts)
+        name = self._folder.put(lambda folder: self._codec.write(folder, parts, job, log)) if rows else ""
+        self._has_replaced = True
+        with engine.session(write=True) as session:
+            now = next((each for each in self._codec.read(session) if each.generation == log.generation), None)
+            if now is None or now.epoch != log.epoch or _within(now, job) != job.replaced:
+                return rows
+            made = Segment(name=name, after=job.after, upto=job.upto, removed=log.removed, rows=rows) if rows else None
+            self._codec.name(session, now, job.replaced, made)
+            if made is not None:
+                self._folder.publish(session, name)
+        for each in job.replaced:
+            self._folder.let_go(each.name)
+        return rows
 
     # --- erasing ----------------------------------------------------------------------------
 
-    def compact(self, engine: Engine, let_go: Callable[[], None]) -> tuple[str, ...]:
-        """Write the segments anew that hold removed documents, and remove the old ones."""
+    def compact(self, engine: Engine, release: Callable[[], None]) -> tuple[str, ...]:
+        """Write segments that hold removed rows again, and remove the old ones."""
         if not self._folder.path.exists():
             return ()
-        let_go()
-        with self._folder.locked(PATIENCE) as ours:
+        release()
+        with self._folder.locked(LOCK_TIMEOUT_SECONDS) as ours:
             if not ours:
-                return ("another process makes segments of the word index; later run: recollect purge --verify",)
-            self._rewrite(engine)
-            left = self._folder.sweep(_names(engine), age=AT_ONCE)
-        told = "old segments of the word index are still in use; later run: recollect purge --verify"
+                return (f"another process is sealing {self._codec.subject}; later run: recollect purge --verify",)
+            for log in self._logs(engine):
+                self._rewrite(engine, log)
+            left = self._folder.sweep(self._names(engine), age=AT_ONCE)
+        told = f"old segments of {self._codec.subject} are still in use; later run: recollect purge --verify"
         return (told,) if left else ()
 
-    def _rewrite(self, engine: Engine) -> None:
-        with engine.session() as session:
-            mark = read_mark(session)
-            noted = session.rows("select seq, id from removed")
-        for each in mark.segments:
-            if self._opened(each) is None:
-                with engine.session(write=True) as session:
-                    session.rows("delete from segment where name = ?", (each.name,))
-            elif self._dead(each, noted):
-                self._join(engine, mark, [each], noted)
+    def _rewrite(self, engine: Engine, log: LogState) -> None:
+        for each in log.segments:
+            job = Job(replaced=(each,), after=each.after, upto=each.upto)
+            with engine.session() as session:
+                part = self._opened(each, log)
+                gone = self._codec.tombstones(session, log)[each.name]
+                is_clean = part is not None and self._codec.living(part, gone) is None
+                parts = [] if is_clean else self._parts(session, log, job)
+            if not is_clean:
+                self._write(engine, log, job, parts)
+
+    def _names(self, engine: Engine) -> list[str]:
+        return [each.name for log in self._logs(engine) for each in log.segments]
 
 
-def _names(engine: Engine) -> list[str]:
-    with engine.session() as session:
-        return [each.name for each in read_mark(session).segments]
-
-
-def _spans(mark: Mark) -> list[tuple[int, int]]:
-    """Return the runs of numbers that no segment holds."""
-    return uncovered([(each.after, each.upto) for each in mark.segments], mark.seq)
-
-
-def _joinable(segments: Sequence[Segment], *, most: int, fan: int) -> list[Segment] | None:
-    """Return *fan* or more segments that should be one, of at most so many documents."""
-    fitting = (run for run in _runs(segments) if len(run) >= fan and sum(each.documents for each in run) <= most)
-    return next(fitting, None)
-
-
-def _runs(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
-    """Yield runs of segments that follow each other and are of like size, those of the small ones first."""
-    sizes = sorted({_size(each) for each in segments})
-    for size in sizes:
-        run: list[Segment] = []
-        for each in segments:
-            if run and (_size(each) > size or each.after != run[-1].upto):
-                yield run
-                run = []
-            if _size(each) <= size:
-                run.append(each)
-        yield run
-
-
-def _size(segment: Segment) -> int:
-    """Return how often a segment's documents can be divided by FAN."""
-    return int(math.log(max(segment.documents, SEAL) / SEAL, FAN) + 1e-9)
-
-
-@contextmanager
-def _same(engine: Engine, mark: Mark) -> Iterator[Session]:
-    """Open a write transaction in which the rows are still of the lineage that was read."""
-    with engine.session(write=True) as session:
-        if read_mark(session).lineage != mark.lineage:
-            raise StoreError("the word index was made anew meanwhile", hint="try again")
-        yield session
+def _within(log: LogState, job: Job) -> tuple[Segment, ...]:
+    """Return the segments of *log* that share a number with *job*."""
+    return tuple(each for each in log.segments if each.upto > job.after and each.after < job.upto)

@@ -16,6 +16,7 @@ from recollect.stores.sql.index.answering import Answering, Cache
 from recollect.stores.sql.index.folder import SegmentFolder
 from recollect.stores.sql.index.marks import Mark, read_mark
 from recollect.stores.sql.index.sealing import Sealer
+from recollect.stores.sql.index.word_codec import WordCodec
 from recollect.stores.token_text import text_of, tokens_of
 
 FORMS: tuple[Form, ...] = ("stem", "exact")
@@ -41,7 +42,7 @@ class TokenTable:
         self._mark = mark
         self.lacks_tokens = False
         self._cache = Cache(folder)
-        self._sealer = None if folder is None or not is_writable else Sealer(folder)
+        self._sealer = None if folder is None or not is_writable else Sealer(folder, WordCodec())
 
     def add(self, session: Session, documents: Sequence[tuple[int, TokenizedMemory]]) -> None:
         """Keep the tokens of new documents."""
