@@ -248,7 +248,7 @@ def test_a_search_answers_before_its_entry_in_the_log_is_written(
     gate, write = threading.Event(), type(db.store).log_recall
 
     def slow(store: Store, recalls: Sequence[Recall]) -> None:
-        assert gate.wait(10), "the search waits for its log"
+        assert gate.wait(300), "the search waits for its log"
         write(store, recalls)
 
     monkeypatch.setattr(type(db.store), "log_recall", slow)

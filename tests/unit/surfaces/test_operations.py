@@ -213,6 +213,6 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     reader.start()
 
     write_file(path, ["a\n", "b\n"])
-    reader.join(10)
+    reader.join(300)
 
     assert (read, path.is_fifo()) == (["a\nb\n"], True)

@@ -19,7 +19,7 @@ from recollect.remember.import_files import ImportReport
 from recollect.surfaces import watching
 from recollect.surfaces.text import changed_text
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 """How many seconds something that must happen is waited for."""
 
 
