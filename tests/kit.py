@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
@@ -77,6 +78,7 @@ def keywords(expression: Expression, **weights: float) -> WordQuery:
     return WordQuery(expression=expression, weights=EVEN | weights)
 
 
+@cache
 def installed_models() -> Path:
     """The folder of models with MiniLM in it, installed the real way when it is not there yet."""
     from recollect.embedders.install import install  # noqa: PLC0415

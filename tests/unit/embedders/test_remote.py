@@ -194,7 +194,7 @@ def test_tries_and_pauses_end_with_the_deadline() -> None:
         heard.append(asked)
         return Answer(status=503)
 
-    with serving(answer) as url, pytest.raises(ModelError, match="503|did not answer"):
+    with serving(answer) as url, pytest.raises(ModelError, match=r"503|did not answer"):
         embedder(url, timeout=0.5, tries=1000, pause=0.2).embed_queries(["x"])
 
     assert len(heard) <= 3
