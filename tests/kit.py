@@ -78,6 +78,17 @@ def keywords(expression: Expression, **weights: float) -> WordQuery:
     return WordQuery(expression=expression, weights=EVEN | weights)
 
 
+def read_table(path: Path) -> dict[str, list[tuple[str, ...]]]:
+    """Read rows of values parted by tabs, by the heading in brackets that they stand under."""
+    sections: dict[str, list[tuple[str, ...]]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("[") and line.endswith("]"):
+            rows = sections.setdefault(line[1:-1], [])
+        else:
+            rows.append(tuple(line.split("\t")))
+    return sections
+
+
 @cache
 def installed_models() -> Path:
     """The folder of models with MiniLM in it, installed the real way when it is not there yet."""
