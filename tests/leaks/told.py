@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from recollect import RecollectError, Recollection
+from recollect.operations.answer import Operation
 from recollect.serialize import serialize
-from recollect.surfaces.operations.answer import Operation
 
 
 def public(kind: type) -> set[str]:

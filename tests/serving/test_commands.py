@@ -17,9 +17,9 @@ import pytest
 from served import process, surroundings, wait_for_line
 
 import recollect
+from recollect.operations import OPERATIONS
 from recollect.settings import default_db
 from recollect.surfaces import front
-from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serve.place import place_file, read_place
 
 NOTE = "The queue is drained by three workers because two of them were too slow on the first Monday of a month, 高 é"

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from schemathesis import GenerationMode, checks
 from served import Served, opened, serving
 
-from recollect.surfaces.operations import OPERATIONS
+from recollect.operations import OPERATIONS
 from recollect.surfaces.serve.openapi import describe
 
 OFFERED = [name for name, each in OPERATIONS.items() if each.rights.is_offered]

@@ -18,8 +18,8 @@ from mcp.client import Client
 from served import Served, opened, serving, surroundings
 
 from recollect import RecollectError, Recollection
+from recollect.operations import OPERATIONS
 from recollect.serialize import error_value, serialize
-from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serve.mcp_replies import ERROR
 
 PLACED = {name: [each.name for each in op.parameters if each.place] for name, op in OPERATIONS.items()}

@@ -14,10 +14,10 @@ import recollect
 from kit import NOON
 from recollect import Filter, Recollection
 from recollect.embedders import install
+from recollect.operations import OPERATIONS
+from recollect.operations.answer import Operation
+from recollect.operations.fields import Filtered
 from recollect.options import FilterOptions, SearchOptions
-from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.operations.answer import Operation
-from recollect.surfaces.operations.fields import Filtered
 
 SEVERAL: Mapping[str, tuple[str, ...]] = {
     "backup": ("backup", "backup_to"),

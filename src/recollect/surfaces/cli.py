@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from recollect.errors import InputError, RecollectError
 from recollect.records import Progress
+from recollect.render.layout import Page, Piece, cut, folded, line, page_of
+from recollect.render.terminal import is_screen, redraw, visible_line, visible_streams, write_rows
 from recollect.surfaces import session
-from recollect.surfaces.layout import Page, Piece, cut, folded, line, page_of
-from recollect.surfaces.terminal import is_screen, redraw, visible_line, visible_streams, write_rows
 
 if TYPE_CHECKING:
+    from recollect.operations.answer import Answer, Operation
+    from recollect.operations.request import Call
     from recollect.recollection import Recollection
-    from recollect.surfaces.operations.answer import Answer, Operation
-    from recollect.surfaces.operations.request import Call
 
 GLOBAL: Final = {
     "db": "the store: a path, :memory: or postgresql://… (RECOLLECT_DB)",
@@ -64,7 +64,7 @@ def open_chosen(chosen: Mapping[str, Any], *, background: bool = False) -> "Abst
 
 
 def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, Any]) -> None:
-    from recollect.surfaces.operations.request import Call  # noqa: PLC0415  (the operation has loaded it)
+    from recollect.operations.request import Call  # noqa: PLC0415  (the operation has loaded it)
 
     session.admit(operation, given, chosen)
     form = "json" if chosen["as_json"] else given.get("format", "text")

@@ -10,12 +10,12 @@ from typing import Any, Final
 import click
 
 from recollect.errors import InputError, StoreError
+from recollect.operations.tokens import seconds_of
 from recollect.settings import absolute_path, is_path, read_settings
 from recollect.stores.choice import shown_address
 from recollect.surfaces.children import start_child
 from recollect.surfaces.cli import GLOBAL, chosen_options, open_chosen, require_store
 from recollect.surfaces.install.commands import install, uninstall
-from recollect.surfaces.operations.tokens import seconds_of
 from recollect.surfaces.serve.place import Place, ask, read_place
 from recollect.version import __version__
 

@@ -8,14 +8,15 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from recollect.render.text import FOLDER
+
 if TYPE_CHECKING:
+    from recollect.operations.answer import Operation
     from recollect.recollection import Recollection
-    from recollect.surfaces.operations.answer import Operation
 
 
 class Lent(Struct, frozen=True, kw_only=True):
@@ -70,17 +71,6 @@ def columns() -> int:
     return get_terminal_size().columns
 
 
-def folder() -> str:
-    """Return the folder that people look from; blank where it is gone."""
-    given = _CURRENT.get()
-    if given is not None:
-        return given.folder
-    try:
-        return Path.cwd().as_posix()
-    except OSError:
-        return ""
-
-
 def lent() -> Lent | None:
     """Return the store of the server that answers; None where a process works for itself."""
     given = _CURRENT.get()
@@ -97,8 +87,9 @@ def admit(operation: "Operation", given: Mapping[str, Any], chosen: Mapping[str,
 @contextmanager
 def working_for(session: Session) -> Iterator[None]:
     """Answer to *session* in this thread, until the end of the block."""
-    before = _CURRENT.set(session)
+    before, folder = _CURRENT.set(session), FOLDER.set(session.folder)
     try:
         yield
     finally:
         _CURRENT.reset(before)
+        FOLDER.reset(folder)

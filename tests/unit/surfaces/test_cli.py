@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from command import COMMAND, Run, apart, on_a_terminal, surroundings
 
+from recollect.operations import OPERATIONS
 from recollect.surfaces import session
 from recollect.surfaces.cli import unread_is_no_error
-from recollect.surfaces.operations import OPERATIONS
 
 MEMORY = {
     *("id", "external_id", "kind", "project", "type", "title", "content", "tags", "source", "line", "section"),

@@ -12,16 +12,16 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from recollect.operations import OPERATIONS
+from recollect.operations.answer import Operation
 from recollect.profile import BUILT_IN
 from recollect.recollection import Recollection, lend
+from recollect.render.terminal import VisibleStream
 from recollect.settings import Settings, environment_given, environment_of, read_settings
 from recollect.surfaces import session
 from recollect.surfaces.cli import run
 from recollect.surfaces.editing import is_unchanged
-from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.operations.answer import Operation
 from recollect.surfaces.serve.place import part
-from recollect.surfaces.terminal import VisibleStream
 
 OWN: Final = ("db", "project", "profile", "daemon")
 """Settings that each command may have of its own."""

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from recollect.errors import RecollectError
+from recollect.operations.answer import Answer, Operation
 from recollect.replies import Reply
-from recollect.surfaces.operations.answer import Answer, Operation
 from recollect.surfaces.serve.dispatcher import Caller
 from recollect.surfaces.serve.idempotency import IdempotencyKeys
 from recollect.surfaces.serve.incoming import JSON, from_json, from_query, read_body, wait_for_disconnect
