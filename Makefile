@@ -47,11 +47,11 @@ demo: $(TO_RUN) $(MODEL) ## build a sample store and search it
 
 test: $(TO_TEST) $(MODEL) ## run the tests that need nothing but this folder and pip
 	@mkdir -p build
-	@RECOLLECT_MODELS= $(RUN) pytest -n 3 -m "not full" --ignore=tests/browser --ignore=tests/postgres --requirements=$(word 1,$(PROVEN))
+	@RECOLLECT_MODELS= $(RUN) pytest -n 3 --dist worksteal -m "not full" --ignore=tests/browser --ignore=tests/postgres --requirements=$(word 1,$(PROVEN))
 
 test-all: $(TO_TEST_ALL) $(MODEL) $(CHROMIUM) $(AXE) ## run the rest: Chromium, PostgreSQL, the judged sets in ../shared/data, long faults
 	@mkdir -p build
-	@RECOLLECT_MODELS= $(RUN) pytest -n 2 -m full --requirements=$(word 2,$(PROVEN))
+	@RECOLLECT_MODELS= $(RUN) pytest -n 2 --dist worksteal -m full --requirements=$(word 2,$(PROVEN))
 
 check: $(TO_TEST_ALL) ## lint, format, types, direction of imports, architecture
 	$(RUN) ruff check

@@ -61,6 +61,17 @@ def rebuild(db: Database, progress: Progress | None = None, *, unless: Callable[
     return counts[-1]
 
 
+def mark_new(db: Database) -> bool:
+    """Record the analyser in a store that never held a memory, so that nothing is built; return whether it is one."""
+    with db.engine.session(write=True) as session:
+        known = dict(session.rows("select key, value from meta where key in ('newest', 'rebuilding')"))
+        if any(known.values()) or session.value("select exists (select 1 from memory)"):
+            return False
+        session.rows("update meta set value = ? where key = 'analyser'", (db.analyser,))
+        bump(session, "version")
+        return True
+
+
 def _rebuilt(db: Database, progress: Progress | None, unless: Callable[[], bool]) -> int:
     with db.engine.rebuild_lock() as alone:
         build = _begun(db, unless, alone=alone)

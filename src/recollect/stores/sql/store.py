@@ -108,8 +108,9 @@ class SqlStore:
         if self._is_current():
             return
         with Failures("making the word index again").kept():
-            rebuild.rebuild(self, unless=self._is_current)
-            self.words.settle(self.engine, whole=True)
+            if not rebuild.mark_new(self):
+                rebuild.rebuild(self, unless=self._is_current)
+                self.words.settle(self.engine, whole=True)
 
     def _is_current(self) -> bool:
         with self.engine.session() as session:
