@@ -564,14 +564,6 @@ def test_a_restatement_is_one_memory_with_the_higher_confidence(db: Recollection
     assert db.show(one.id).memory.confidence == 0.9
 
 
-@pytest.mark.case(83)
-def test_two_unrelated_memories_are_two(db: Recollection) -> None:
-    db.add("always run ruff before pyright for linting")
-    db.add("lunch is served at noon")
-
-    assert db.stats().memories == 2
-
-
 # --- oro's intake ---------------------------------------------------------------------------
 
 LINT = "Run the linter before the type checker so that formatting noise never hides a real error"
