@@ -181,9 +181,15 @@ def test_a_shared_store_ranks_each_project_as_if_it_were_alone(store: Store) -> 
 
 
 @pytest.mark.req("O-06", "E-19")
-@pytest.mark.parametrize(
-    ("where", "expected"),
-    [
+def test_filters_are_inside_every_question_and_combine(store: Store) -> None:
+    add(
+        store,
+        Memory(content="cat", type="decision", tags=("a",), source="notes/a.md"),
+        Memory(content="cat", tags=("a", "b"), source="notes/b.md", observed_at=NOON - DAY),
+        Memory(content="cat", tags=("c",), kind="observation", source="other/c.md"),
+    )
+
+    for where, expected in (
         (Filter(types=("decision",)), {1}),
         (Filter(types=("decision", "note")), {1, 2, 3}),
         (Filter(tags=("a",)), {1, 2}),
@@ -197,19 +203,10 @@ def test_a_shared_store_ranks_each_project_as_if_it_were_alone(store: Store) -> 
         (Filter(until=NOON), {2}),
         (Filter(since=NOON - DAY, until=NOON + DAY), {1, 2, 3}),
         (Filter(types=("note",), tags=("a",)), {2}),
-    ],
-)
-def test_filters_are_inside_every_question_and_combine(store: Store, where: Filter, expected: set[int]) -> None:
-    add(
-        store,
-        Memory(content="cat", type="decision", tags=("a",), source="notes/a.md"),
-        Memory(content="cat", tags=("a", "b"), source="notes/b.md", observed_at=NOON - DAY),
-        Memory(content="cat", tags=("c",), kind="observation", source="other/c.md"),
-    )
-
-    assert set(found(store, "cat", where=where)) == expected
-    assert set(store.browse(scope=ALL_PROJECTS, where=where, limit=9).ids) == expected
-    assert set(in_text(store, ["cat"], scope=ALL_PROJECTS, where=where)) == expected
+    ):
+        assert set(found(store, "cat", where=where)) == expected
+        assert set(store.browse(scope=ALL_PROJECTS, where=where, limit=9).ids) == expected
+        assert set(in_text(store, ["cat"], scope=ALL_PROJECTS, where=where)) == expected
 
 
 @pytest.mark.case(112)
