@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -41,6 +41,8 @@ from recollect.remember.formats.record import Origin, Parsed
 from recollect.search.candidates import Candidate, Candidates, Given
 from recollect.stores.contract import Analyse, Store
 from recollect.stores.sqlite import open_sqlite
+from recollect.surfaces.operations.answer import Answer, Operation
+from recollect.surfaces.operations.request import Call
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 EVEN = dict.fromkeys(FIELDS, 1.0)
@@ -209,3 +211,10 @@ def candidates_of(made: Iterable[Candidate]) -> Candidates:
         factors=factors,
         drops={each.id: each.drop for each in candidates if each.drop is not None},
     )
+
+
+def answered(
+    operation: Operation, db: Recollection, values: Mapping[str, Any], call: Call | None = None
+) -> Answer[Any]:
+    """Return the answer of *operation* to the request that *values* describe."""
+    return operation.answer(db, operation.parse(values), call)

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recollect.evaluate.tuning import KNOBS, Tuning
 from recollect.records import Fact, LogSize, Memory, Moved, Recall, Recovery, StoreStats
 from recollect.replies import Health, Reply
 from recollect.search.limits import MAX_PREFIXES, MAX_UNKNOWN
-from recollect.surfaces import session
 from recollect.surfaces.layout import cut
 from recollect.surfaces.terminal import visible_line
 from recollect.trust import ORIGINS
@@ -92,8 +92,11 @@ FACET_VALUES: Final = 8
 
 
 def here() -> str:
-    """Return the folder that people look from."""
-    return session.folder()
+    """Return the folder that the user looks from; blank if it is gone."""
+    try:
+        return Path.cwd().as_posix()
+    except OSError:
+        return ""
 
 
 # --- searches -------------------------------------------------------------------------------
