@@ -253,12 +253,12 @@ class Recollection:
         """Return the project of the repository in *folder*; with *claim* no other repository gets its name.
 
         Example:
-            >>> db.project_of("~/code/shop")
+            >>> db.project_of("code/shop")
             'shop'
         """
         from recollect.remember.repository import project_of  # noqa: PLC0415  (only hooks ask)
 
-        return project_of(folder, self.store, claim=claim)
+        return self.project or project_of(folder, self.store, claim=claim)
 
     def _choose(self, project: str | None) -> None:
         """Write to *project* and see nothing else; None sees all."""

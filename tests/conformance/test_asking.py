@@ -13,6 +13,7 @@ import recollect
 from kit import NOON, STORES, answered, candidates_of
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.errors import UnknownMemory
+from recollect.operations import OPERATIONS
 from recollect.profile import DateBoost, load_profile
 from recollect.recollection import Models, Recollection
 from recollect.records import ALL_PROJECTS, Filter, Memory
@@ -21,7 +22,6 @@ from recollect.search.candidates import Candidate
 from recollect.search.parse import Query
 from recollect.search.state import State
 from recollect.search.weigh import boost_dates
-from recollect.surfaces.operations import OPERATIONS
 from recollect.text.analyser import analyse
 from recollect.text.dates import find_dates
 

@@ -15,12 +15,12 @@ from recollect import Filter, InputError, Memory, ModelError, RecollectError, Re
 from recollect.embedders.contract import Embedder
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.embedders.models import Models
+from recollect.operations import OPERATIONS
 from recollect.profile import load_profile
 from recollect.records import ALL_PROJECTS, Recall
 from recollect.serialize import serialize
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store
-from recollect.surfaces.operations import OPERATIONS
 from recollect.text.analyser import analyse
 
 WITHOUT_MODELS = """
@@ -248,7 +248,7 @@ def test_a_search_answers_before_its_entry_in_the_log_is_written(
     gate, write = threading.Event(), type(db.store).log_recall
 
     def slow(store: Store, recalls: Sequence[Recall]) -> None:
-        assert gate.wait(10), "the search waits for its log"
+        assert gate.wait(300), "the search waits for its log"
         write(store, recalls)
 
     monkeypatch.setattr(type(db.store), "log_recall", slow)

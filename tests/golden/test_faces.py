@@ -11,12 +11,12 @@ from snapshot import matches
 
 from kit import NOON
 from recollect import Recollection
+from recollect.operations import OPERATIONS
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
 from recollect.serialize import serialize
 from recollect.stores.choice import open_store
 from recollect.surfaces.cli import written
-from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.program import cli
 from recollect.text.analyser import analyse
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from kit import answered
 from recollect import RecollectError, Recollection
+from recollect.operations.answer import Operation
 from recollect.serialize import serialize
-from recollect.surfaces.operations.answer import Operation
 
 
 def public(kind: type) -> set[str]:

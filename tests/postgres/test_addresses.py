@@ -79,7 +79,7 @@ def test_no_face_shows_the_password() -> None:
     address = fresh_database() + "&password=hush1234"
 
     with recollect.open(address, model="none") as db:
-        from recollect.surfaces.operations import OPERATIONS  # noqa: PLC0415
+        from recollect.operations import OPERATIONS  # noqa: PLC0415
 
         told = [answered(OPERATIONS[name], db, {}) for name in ("init", "stats", "doctor")]
         texts = [each.text() for each in told]

@@ -17,10 +17,10 @@ import pytest
 from served import process, surroundings, wait_for_line
 
 import recollect
+from recollect.operations import OPERATIONS
 from recollect.settings import default_db
 from recollect.surfaces import front
 from recollect.surfaces.client import address_file, read_address
-from recollect.surfaces.operations import OPERATIONS
 
 NOTE = "The queue is drained by three workers because two of them were too slow on the first Monday of a month, 高 é"
 MARKED = "Done.\\n[MEMORY] type=decision: The shop sends its mail through Postmark"
@@ -230,7 +230,7 @@ def run(*words: str, env: Mapping[str, str], cwd: Path | None = None) -> "subpro
         env=dict(env),
         cwd=cwd,
         capture_output=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 
@@ -298,8 +298,8 @@ def test_what_was_typed_is_not_lost_when_the_server_ends_meanwhile(tmp_path: Pat
         wait_for_line(started, "serving")
         with process("add", "-", env=env) as waiting:
             started.kill()
-            started.wait(60)
-            out, err = waiting.communicate(b"We deploy on Fridays", timeout=60)
+            started.wait(300)
+            out, err = waiting.communicate(b"We deploy on Fridays", timeout=300)
 
     assert (out, err, waiting.returncode) == (b"#1 remembered\n", b"", 0)
 
@@ -341,7 +341,7 @@ def test_a_command_starts_a_server_for_the_next_one_where_a_setting_says_so(tmp_
     run("add", "We deploy on Fridays", env={**env, "RECOLLECT_DAEMON": "off"})
 
     found = run("search", "deploy", env=env)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while not running(env["RECOLLECT_DB"]) and time.monotonic() < until:
         time.sleep(0.05)
     again = run("search", "deploy", env=env)

@@ -294,7 +294,7 @@ def test_a_front_ends_when_its_input_does_and_writes_nothing_but_the_protocol(tm
         input="".join(f"{line}\n" for line in lines).encode(),
         env=surroundings(tmp_path),
         capture_output=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 

@@ -14,14 +14,14 @@ from msgspec.structs import replace
 
 from recollect.errors import InputError, RecollectError
 from recollect.records import Progress
+from recollect.render.layout import Page, Piece, cut, folded, line, page_of
+from recollect.render.terminal import is_screen, redraw, visible_line, visible_streams, write_rows
 from recollect.stores.choice import shown_address
-from recollect.surfaces.layout import Page, Piece, cut, folded, line, page_of
-from recollect.surfaces.terminal import is_screen, redraw, visible_line, visible_streams, write_rows
 
 if TYPE_CHECKING:
+    from recollect.operations.answer import Answer, Operation
+    from recollect.operations.request import Call
     from recollect.recollection import Recollection
-    from recollect.surfaces.operations.answer import Answer, Operation
-    from recollect.surfaces.operations.request import Call
 
 GLOBAL: Final = {
     "db": "the store: a path, :memory: or postgresql://… (RECOLLECT_DB)",
@@ -93,8 +93,8 @@ def _served(
     settings = read_settings(**{name: chosen[name] for name in GLOBAL})
     if operation.render is None or settings.daemon == "off":
         return None
+    from recollect.operations.request import Call  # noqa: PLC0415
     from recollect.recollection import utc_now  # noqa: PLC0415
-    from recollect.surfaces.operations.request import Call  # noqa: PLC0415
     from recollect.surfaces.served import ask_server  # noqa: PLC0415
 
     request = operation.parse({**values, "project": settings.project or None})
@@ -110,7 +110,7 @@ def _answered_here(
     operation: "Operation", values: dict[str, Any], chosen: Mapping[str, Any], *, form: str, brief: bool
 ) -> "Answer[Any]":
     """Open the store, do what is asked, and print the answer."""
-    from recollect.surfaces.operations.request import Call  # noqa: PLC0415  (the operation has loaded it)
+    from recollect.operations.request import Call  # noqa: PLC0415  (the operation has loaded it)
 
     place = chosen if operation.traits.needs_store else {**chosen, "db": ":memory:"}
     if operation.traits.needs_store and not operation.traits.creates_store:

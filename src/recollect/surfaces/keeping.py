@@ -44,9 +44,9 @@ def _claimed(db: str, folder: str = "") -> str:
     """Return the project of *folder*, which is its own from now on; blank without a folder."""
     if not folder:
         return ""
-    from recollect.recollection import open as open_recollection  # noqa: PLC0415  (a hook that starts none loads this)
+    from recollect import recollection  # noqa: PLC0415  (a hook that starts none loads this module too)
 
-    with open_recollection(db, model="none") as opened:
+    with recollection.open(db, model="none") as opened:
         return opened.project_of(folder, claim=True) or ""
 
 

@@ -14,8 +14,8 @@ from recollect.surfaces.client import MSGPACK, NOTICE_HEADER, ConnectionLost, se
 from recollect.surfaces.front import OK, running_server
 
 if TYPE_CHECKING:
-    from recollect.surfaces.operations.answer import Operation
-    from recollect.surfaces.operations.request import Request
+    from recollect.operations.answer import Operation
+    from recollect.operations.request import Request
 
 
 def ask_server(operation: "Operation", request: "Request", settings: Settings) -> tuple[Any, str] | None:

@@ -10,13 +10,13 @@ from typing import Any, Final
 import click
 
 from recollect.errors import InputError, StoreError
+from recollect.operations.tokens import seconds_of
 from recollect.settings import absolute_path, is_path, read_settings
 from recollect.stores.choice import shown_address
 from recollect.surfaces.children import start_child
 from recollect.surfaces.cli import GLOBAL, chosen_options, open_chosen, require_store
 from recollect.surfaces.client import ConnectionLost, ServerAddress, find_server, read_address, send
 from recollect.surfaces.install.commands import install, uninstall
-from recollect.surfaces.operations.tokens import seconds_of
 from recollect.version import __version__
 
 STARTING: Final = 30.0

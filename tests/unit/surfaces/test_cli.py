@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command import COMMAND, Run, apart, on_a_terminal, surroundings
 
-from recollect.surfaces.operations import OPERATIONS
+from recollect.operations import OPERATIONS
 
 MEMORY = {
     *("id", "external_id", "kind", "project", "type", "title", "content", "tags", "source", "line", "section"),

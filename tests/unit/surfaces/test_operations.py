@@ -13,15 +13,15 @@ from msgspec.structs import fields
 import recollect.surfaces
 from kit import NOON, answered
 from recollect import Filter, InputError, Recollection
+from recollect.operations import OPERATIONS
+from recollect.operations.answer import Answer, operation, write_file
+from recollect.operations.fields import Filtered
+from recollect.operations.request import Call, Request, about, parameters_of
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
 from recollect.records import FILTER_FIELDS, FilterField
 from recollect.serialize import serialize
 from recollect.stores.choice import open_store
-from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.operations.answer import Answer, operation, write_file
-from recollect.surfaces.operations.fields import Filtered
-from recollect.surfaces.operations.request import Call, Request, about, parameters_of
 from recollect.text.analyser import analyse
 
 KEYS = [each for each in FILTER_FIELDS if each.match != "scope"]
@@ -213,6 +213,6 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     reader.start()
 
     write_file(path, ["a\n", "b\n"])
-    reader.join(10)
+    reader.join(300)
 
     assert (read, path.is_fifo()) == (["a\nb\n"], True)

@@ -16,8 +16,8 @@ from two_projects import make_two_projects, open_two_projects
 
 from kit import answered
 from recollect import RecollectError, Recollection
+from recollect.operations import OPERATIONS
 from recollect.serialize import error_value, serialize
-from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.schema import answers_schema
 
 STRICT = answers_schema(strict=True)

@@ -8,12 +8,12 @@ from msgspec.structs import asdict, replace
 
 from recollect.arguments import shown
 from recollect.errors import AccessError, InputError
+from recollect.operations import OPERATIONS
+from recollect.operations.answer import Answer, Operation
+from recollect.operations.request import Call, Parameter, read_id
+from recollect.operations.rights import Rights
 from recollect.recollection import Recollection, in_foreground
 from recollect.records import Progress, Trust
-from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.operations.answer import Answer, Operation
-from recollect.surfaces.operations.request import Call, Parameter, read_id
-from recollect.surfaces.operations.rights import Rights
 from recollect.surfaces.serve.tracing import span
 from recollect.trust import TRUST_LEVELS, level, may_change
 

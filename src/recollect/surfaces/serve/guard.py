@@ -17,13 +17,13 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect.errors import AccessError, RecollectError
+from recollect.render.terminal import visible_line
 from recollect.surfaces.client import PROJECT_HEADER, SESSION_HEADER, SETTINGS_HEADER
 from recollect.surfaces.serve.dispatcher import OWNER, Caller
 from recollect.surfaces.serve.incoming import MAX_BODY_BYTES, read_body, too_large
 from recollect.surfaces.serve.logs import log_request
 from recollect.surfaces.serve.page import PAGES
 from recollect.surfaces.serve.problems import HttpError, broken, problem
-from recollect.surfaces.terminal import visible_line
 
 PROBES: Final = frozenset({"/healthz", "/readyz"})
 """For anybody and any Host header: a probe sends the address of a container."""

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from recollect.errors import RecollectError
-from recollect.surfaces.operations.rights import ADDS, Rights
+from recollect.operations.rights import ADDS, Rights
 from recollect.surfaces.serve.dispatcher import OWNER, Caller
 from recollect.surfaces.serve.events import live
 from recollect.surfaces.serve.guard import Guard, Rules

@@ -24,12 +24,12 @@ from pydantic import BaseModel, Field, ValidationError
 
 from recollect.arguments import shown
 from recollect.errors import InputError, RecollectError
+from recollect.operations.request import read_id
+from recollect.render.terminal import visible
 from recollect.serialize import serialize
-from recollect.surfaces.operations.request import read_id
 from recollect.surfaces.serve import mcp_replies as replies
 from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.mcp_schema import slim
-from recollect.surfaces.terminal import visible
 from recollect.trust import level
 from recollect.version import __version__
 

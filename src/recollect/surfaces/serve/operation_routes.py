@@ -14,9 +14,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from recollect.errors import RecollectError
+from recollect.operations.answer import Answer, Operation
 from recollect.replies import Reply
 from recollect.surfaces.client import MSGPACK, NOTICE_HEADER
-from recollect.surfaces.operations.answer import Answer, Operation
 from recollect.surfaces.serve.dispatcher import Caller
 from recollect.surfaces.serve.idempotency import IdempotencyKeys
 from recollect.surfaces.serve.incoming import (

@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from recollect.errors import InputError
 from recollect.files import replacing
+from recollect.operations.request import Call, Parameter, Request, Traits, parameters_of, parse
+from recollect.operations.rights import Rights
 from recollect.recollection import Recollection
 from recollect.records import Progress
-from recollect.surfaces.layout import Page, plain
-from recollect.surfaces.operations.request import Call, Parameter, Request, Traits, parameters_of, parse
-from recollect.surfaces.operations.rights import Rights
+from recollect.render.layout import Page, plain
 
 T = TypeVar("T")
 V = TypeVar("V")

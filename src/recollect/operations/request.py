@@ -18,8 +18,8 @@ from msgspec.structs import fields
 from recollect.arguments import shown, storable
 from recollect.errors import InputError
 from recollect.lazy import regex
+from recollect.operations.rights import LOCAL, Rights
 from recollect.records import Position, Progress, Trust
-from recollect.surfaces.operations.rights import LOCAL, Rights
 
 Group = Literal["daily", "agents", "care", "measure"]
 Kind = Literal["text", "texts", "words", "number", "numbers", "float", "flag", "choice", "paths", "id", "ids"]

@@ -8,14 +8,8 @@ from msgspec import Struct
 from recollect import recall
 from recollect import search as engine
 from recollect.errors import InputError
-from recollect.profile import BUILT_IN
-from recollect.recollection import Recollection
-from recollect.replies import RANGES, WEIGHTED, Reply
-from recollect.replies import Related as RelatedMemory
-from recollect.surfaces import pages, text
-from recollect.surfaces.layout import Page, line
-from recollect.surfaces.operations.answer import Answer, paged, rendered_by
-from recollect.surfaces.operations.fields import (
+from recollect.operations.answer import Answer, paged, rendered_by
+from recollect.operations.fields import (
     MODES,
     Filtered,
     MemoryId,
@@ -26,8 +20,14 @@ from recollect.surfaces.operations.fields import (
     mode_from,
     numbers,
 )
-from recollect.surfaces.operations.request import Call, Request, about
-from recollect.surfaces.operations.rights import LOGGED, READS
+from recollect.operations.request import Call, Request, about
+from recollect.operations.rights import LOGGED, READS
+from recollect.profile import BUILT_IN
+from recollect.recollection import Recollection
+from recollect.render import pages, text
+from recollect.render.layout import Page, line
+from recollect.replies import RANGES, WEIGHTED, Reply
+from recollect.replies import Related as RelatedMemory
 
 EVERY: Final = 1000
 """How many hits `--all` shows at most."""

@@ -7,13 +7,7 @@ from msgspec.structs import replace
 
 from recollect import remember
 from recollect.errors import InputError
-from recollect.options import split_tags
-from recollect.recollection import Recollection
-from recollect.records import Memory
-from recollect.replies import Listing, Shown
-from recollect.surfaces import pages, text
-from recollect.surfaces.layout import Line, Page, Piece, line
-from recollect.surfaces.operations.answer import (
+from recollect.operations.answer import (
     Answer,
     Results,
     for_each,
@@ -23,7 +17,7 @@ from recollect.surfaces.operations.answer import (
     paged,
     rendered_by,
 )
-from recollect.surfaces.operations.fields import (
+from recollect.operations.fields import (
     Filtered,
     MemoryId,
     MemoryIds,
@@ -33,8 +27,14 @@ from recollect.surfaces.operations.fields import (
     moment,
     pairs,
 )
-from recollect.surfaces.operations.request import Call, Request, about
-from recollect.surfaces.operations.rights import ADDS, CHANGES, KEEPING_SECRETS, OWNER_WRITES, READS
+from recollect.operations.request import Call, Request, about
+from recollect.operations.rights import ADDS, CHANGES, KEEPING_SECRETS, OWNER_WRITES, READS
+from recollect.options import split_tags
+from recollect.recollection import Recollection
+from recollect.records import Memory
+from recollect.render import pages, text
+from recollect.render.layout import Line, Page, Piece, line
+from recollect.replies import Listing, Shown
 from recollect.trust import level
 
 Trusted = Annotated[Literal["owner", "agent", "untrusted"], about("whose word it is (owner)")]
