@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -19,6 +19,8 @@ from msgspec.structs import replace
 
 from oracle import OracleStore
 from postgres_server import open_lent
+from recollect.operations.answer import Answer, Operation
+from recollect.operations.request import Call
 from recollect.recollection import Recollection
 from recollect.records import (
     ALL_PROJECTS,
@@ -222,3 +224,10 @@ def candidates_of(made: Iterable[Candidate]) -> Candidates:
         factors=factors,
         drops={each.id: each.drop for each in candidates if each.drop is not None},
     )
+
+
+def answered(
+    operation: Operation, db: Recollection, values: Mapping[str, Any], call: Call | None = None
+) -> Answer[Any]:
+    """Return the answer of *operation* to the request that *values* describe."""
+    return operation.answer(db, operation.parse(values), call)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from kit import NOON
+from kit import NOON, answered
 from recollect import Filter, InputError, Memory, ModelError, RecollectError, Recollection
 from recollect.embedders.contract import Embedder
 from recollect.embedders.hashing import HashingEmbedder
@@ -295,7 +295,7 @@ def test_vectors_of_a_model_no_longer_in_use_are_named_and_dropped(
     quiet = (old.doctor().advice, new.doctor().advice)
     new.embed()
     advice, dry = new.doctor().advice, new.prune_vectors(dry_run=True)
-    told = OPERATIONS["model"].answer(new, {"action": "prune", "dry_run": True})
+    told = answered(OPERATIONS["model"], new, {"action": "prune", "dry_run": True})
     kept = len(new.generations())
     dropped = new.prune_vectors()
 

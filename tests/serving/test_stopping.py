@@ -11,7 +11,7 @@ import pytest
 from served import JSON, process, surroundings, wait_for_line
 
 import recollect
-from recollect.surfaces.serve.place import read_place
+from recollect.surfaces.client import read_address
 
 WRITERS = 50
 
@@ -44,7 +44,7 @@ def test_every_acknowledged_write_is_kept_and_none_is_half(tmp_path: Path, ended
 
     with process("serve", "--port", "0", env=env) as started:
         wait_for_line(started, "serving")
-        place = read_place(env["RECOLLECT_DB"])
+        place = read_address(env["RECOLLECT_DB"])
         assert place is not None
         port = int(place.http.rpartition(":")[2])
         writers = [threading.Thread(target=writer, args=(port, each, stop, done)) for each in range(WRITERS)]

@@ -7,7 +7,16 @@ from msgspec.structs import replace
 
 from recollect import remember
 from recollect.errors import InputError
-from recollect.operations.answer import Answer, Results, for_each, listed, one_or_more, operation, paged
+from recollect.operations.answer import (
+    Answer,
+    Results,
+    for_each,
+    listed,
+    one_or_more,
+    operation,
+    paged,
+    rendered_by,
+)
 from recollect.operations.fields import (
     Filtered,
     MemoryId,
@@ -74,8 +83,12 @@ class Add(
     ) = None
 
 
-@operation
-def add(db: Recollection, request: Add, call: Call) -> "Answer[remember.ingest.IngestResult]":
+def _added_answer(result: "remember.ingest.IngestResult", _: Add, __: Call) -> "Answer[remember.ingest.IngestResult]":
+    return Answer(value=result, text=lambda: text.ingest_text(result, root=text.here()))
+
+
+@rendered_by(_added_answer)
+def add(db: Recollection, request: Add, call: Call) -> "remember.ingest.IngestResult":
     """Remember one text."""
     known = {name: getattr(request, name) for name in ABOUT if getattr(request, name) is not None}
     known["tags"] = split_tags(request.tag)
@@ -83,10 +96,9 @@ def add(db: Recollection, request: Add, call: Call) -> "Answer[remember.ingest.I
         known["metadata"] = pairs(request.metadata, "metadata", form="KEY=VALUE", example="team=search")
     if (observed := moment(request.date, "date", call.now)) is not None:
         known["observed_at"] = observed.start
-    result = db.add(
+    return db.add(
         request.text, vector=request.vector, redact=not request.keep_secrets, embed=not request.no_embed, **known
     )
-    return Answer(value=result, text=lambda: text.ingest_text(result, root=text.here()))
 
 
 class Capture(

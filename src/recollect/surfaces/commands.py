@@ -67,9 +67,9 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; end quietly when nobody reads its answer any more."""
-        from recollect.surfaces.cli import unread_is_no_error  # noqa: PLC0415
+        from recollect.surfaces.cli import ignore_broken_pipe  # noqa: PLC0415
 
-        with unread_is_no_error():
+        with ignore_broken_pipe():
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
