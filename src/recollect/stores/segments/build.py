@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from recollect.records import FIELDS, Form
 from recollect.stores.segments import signatures
 from recollect.stores.segments.measures import USUAL, average_of, impacts
-from recollect.stores.segments.part import PAIR, Mask, Part, Rows, Whole, keys_of
+from recollect.stores.segments.part import Mask, Part, Rows, Whole, keys_of
 from recollect.stores.segments.rows import BLANK, COLUMNS, FORMS, ColumnKind, IndexRow, Value
 from recollect.stores.segments.sorting import narrow, places_by, runs_of, starts_of
 
@@ -101,7 +101,7 @@ def _index(texts: Sequence[str], form: Form) -> dict[str, NDArray[Any]]:
     order = np.flatnonzero(tokens)[places_by(numbers[tokens], len(terms))]
     found = _postings(numbers[order].astype(np.int64) * (count * WIDTH) + place[order], len(terms), count)
     extra = (
-        _pairs(numbers, marks, row, field, order, len(terms), lengths)
+        _pairs(numbers, marks, row, field, order, len(terms))
         if form == "stem"
         else _running(numbers, marks, row, field, count)
     )
@@ -234,9 +234,7 @@ def _combined(counts: Whole, field: Whole, firsts: Whole) -> tuple[Rows, NDArray
     return combos, narrow(distinct.searchsorted(packed), len(combos))
 
 
-def _pairs(
-    numbers: Rows, marks: Mask, row: Whole, field: Whole, order: Whole, terms: int, lengths: Rows
-) -> dict[str, NDArray[Any]]:
+def _pairs(numbers: Rows, marks: Mask, row: Whole, field: Whole, order: Whole, terms: int) -> dict[str, NDArray[Any]]:
     """Return which stems follow each other in a title or a body; *order* is that of the tokens by their terms."""
     both = np.zeros(len(marks), dtype=np.bool_)
     both[1:] = ~marks[:-1] & ~marks[1:] & (field[:-1] < NAMED)
@@ -250,7 +248,7 @@ def _pairs(
     starts = np.flatnonzero(fresh)
     sizes = np.diff(starts.searchsorted(firsts), append=len(starts))
     distinct = ahead[firsts], narrow(behind[firsts], terms)
-    return pair_arrays(*distinct, terms, sizes, held[starts], np.diff(starts, append=len(pair)), lengths)
+    return pair_arrays(*distinct, terms, sizes, held[starts], np.diff(starts, append=len(pair)))
 
 
 def pair_arrays(
@@ -260,7 +258,6 @@ def pair_arrays(
     sizes: Whole,
     rows: NDArray[Any],
     counts: NDArray[Any],
-    lengths: Rows,
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of pairs: the first and the second of each, how many rows each has, and those."""
     return {
@@ -269,7 +266,6 @@ def pair_arrays(
         "pair.pointers": narrow(starts_of(sizes), len(rows) + 1),
         "pair.rows": rows.astype(np.int32),
         "pair.counts": narrow(counts, int(counts.max(initial=0)) + 1),
-        "pair.single": impacts(np.full(len(lengths), PAIR), lengths, USUAL, average_of(lengths)),
     }
 
 
@@ -301,7 +297,7 @@ def form_arrays(form: Form, terms: Sequence[str], found: dict[str, NDArray[Any]]
 def bounds(found: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return what postings are worth by the usual measure, and of terms in many rows by row as well."""
     rows, codes, pointers, lengths = (found[name] for name in ("rows", "codes", "pointers", "lengths"))
-    counts, average = found["combos"].astype(np.int64) @ np.array(USUAL.weights), average_of(lengths)
+    counts, average = found["combos"] @ np.array(USUAL.weights), average_of(lengths)
     worth = np.empty(len(rows), dtype=np.uint8)
     for at in range(0, len(rows), CHUNK):
         here = slice(at, at + CHUNK)
@@ -317,7 +313,6 @@ def bounds(found: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     return {
         "average": np.array([average]),
         "impacts": worth,
-        "most": np.maximum.reduceat(worth, pointers[:-1]) if len(worth) else worth,
         "dense.terms": terms,
         "dense.impacts": dense,
         "dense.codes": marks,
