@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.operations.answer import Operation
-from recollect.surfaces.operations.request import Parameter
+from recollect.operations import OPERATIONS
+from recollect.operations.answer import Operation
+from recollect.operations.request import Parameter
 from recollect.surfaces.serve.dispatcher import LONGEST
 from recollect.surfaces.serve.incoming import MAX_BODY_BYTES
 from recollect.surfaces.serve.openapi import (

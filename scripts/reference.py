@@ -9,8 +9,8 @@ from typing import Any, get_type_hints
 
 from recollect import options, recollection, replies
 from recollect.embedders import install
+from recollect.operations import OPERATIONS
 from recollect.options import USUAL
-from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.schema import answers_schema, field_notes
 
 INTRODUCTION = """# The Python face and the JSON answers

@@ -110,6 +110,7 @@ class AsyncRecollection:
     pin = _threaded(Recollection.pin)
     prune_log = _threaded(Recollection.prune_log)
     prune_vectors = _threaded(Recollection.prune_vectors)
+    project_of = _threaded(Recollection.project_of)
     purge = _threaded(Recollection.purge)
     recalls = _threaded(Recollection.recalls)
     reindex = _threaded(Recollection.reindex)

@@ -28,7 +28,7 @@ IDLE = (
 )
 """What other verbs need: a command is a process of its own and pays for all that it loads."""
 SEARCH = """
-import recollect.surfaces.operations
+import recollect.operations
 recollect.open(":memory:", model="none").search("anything")
 """
 SMALL = """

@@ -1,6 +1,6 @@
 """The default and the bounds of a parameter stand in its request, and surfaces publish them."""
 
-from recollect.surfaces.operations import OPERATIONS
+from recollect.operations import OPERATIONS
 from recollect.surfaces.serve.openapi import schema_of
 
 

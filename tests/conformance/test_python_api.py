@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 import recollect
-from kit import NOON
+from kit import NOON, answered
 from recollect import Filter, InputError, Memory, ModelError, RecollectError, Recollection
 from recollect.embedders.contract import Embedder
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.embedders.models import Models
+from recollect.operations import OPERATIONS
 from recollect.profile import load_profile
 from recollect.records import ALL_PROJECTS, Recall
 from recollect.serialize import serialize
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store
-from recollect.surfaces.operations import OPERATIONS
 from recollect.text.analyser import analyse
 
 WITHOUT_MODELS = """
@@ -248,7 +248,7 @@ def test_a_search_answers_before_its_entry_in_the_log_is_written(
     gate, write = threading.Event(), type(db.store).log_recall
 
     def slow(store: Store, recalls: Sequence[Recall]) -> None:
-        assert gate.wait(10), "the search waits for its log"
+        assert gate.wait(300), "the search waits for its log"
         write(store, recalls)
 
     monkeypatch.setattr(type(db.store), "log_recall", slow)
@@ -295,7 +295,7 @@ def test_vectors_of_a_model_no_longer_in_use_are_named_and_dropped(
     quiet = (old.doctor().advice, new.doctor().advice)
     new.embed()
     advice, dry = new.doctor().advice, new.prune_vectors(dry_run=True)
-    told = OPERATIONS["model"].answer(new, {"action": "prune", "dry_run": True})
+    told = answered(OPERATIONS["model"], new, {"action": "prune", "dry_run": True})
     kept = len(new.generations())
     dropped = new.prune_vectors()
 

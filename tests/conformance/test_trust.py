@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from kit import NOON, archived
 from recollect import Memory, Recollection
 from recollect.errors import AccessError, InputError
+from recollect.operations import OPERATIONS
 from recollect.profile import load_profile
 from recollect.recall.inject import Style
 from recollect.records import ALL_PROJECTS, Event, Insert, Revise, Scope, Trust
 from recollect.serialize import serialize
 from recollect.stores.contract import Store
-from recollect.surfaces.operations import OPERATIONS
 from recollect.trust import CONFIDENCE_CAPS
 
 LIMIT = "The API rate limit is 100 requests per minute"

@@ -13,8 +13,8 @@ from row import SCRATCH, Progress, Row, silent
 
 import recollect
 from recollect.errors import AccessError, RecollectError
-from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.operations.answer import Answer, Operation
+from recollect.operations import OPERATIONS
+from recollect.operations.answer import Answer, Operation
 from recollect.surfaces.serve.dispatcher import Caller, Dispatcher, served_request
 from recollect.trust import TRUST_LEVELS, level
 

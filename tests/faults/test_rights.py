@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 import recollect
 from recollect.errors import AccessError, InputError
-from recollect.surfaces.operations import OPERATIONS, memories
-from recollect.surfaces.operations import rights as declared
-from recollect.surfaces.operations.answer import Answer, operation
-from recollect.surfaces.operations.request import Call, Request
+from recollect.operations import OPERATIONS, memories
+from recollect.operations import rights as declared
+from recollect.operations.answer import Answer, operation
+from recollect.operations.request import Call, Request
 from recollect.surfaces.serve import dispatcher as dispatching
 from recollect.surfaces.serve.dispatcher import OWNER, Caller, Dispatcher
 

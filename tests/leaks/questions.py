@@ -185,6 +185,7 @@ def methods(folder: Path) -> dict[str, Sequence[Call]]:
         "import_": (((folder / "notes",), {"prune": True, "follow_links": True}),),
         "import_roots": (plain[0], ((), {"prune": True})),
         "in_project": ((("ours",), {}),),
+        "project_of": ((("theirs",), {}), (("theirs",), {"claim": True})),
         "inject": ((("the lighthouse port",), {"session": "talk", "limit": 50, "budget": 5000}),),
         "keep_lens": (((Lens(name="kept"),), {}),),
         "keep_root": (((folder / "notes",), {"trust": "agent"}),),

@@ -12,7 +12,7 @@ from walls import require_silent_method, require_silent_verb
 
 from recollect import Recollection
 from recollect.aio import AsyncRecollection
-from recollect.surfaces.operations import OPERATIONS
+from recollect.operations import OPERATIONS
 
 
 @pytest.fixture(scope="module")

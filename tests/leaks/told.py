@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from kit import answered
 from recollect import RecollectError, Recollection
+from recollect.operations.answer import Operation
 from recollect.serialize import serialize
-from recollect.surfaces.operations.answer import Operation
 
 
 def public(kind: type) -> set[str]:
@@ -19,7 +20,7 @@ def public(kind: type) -> set[str]:
 def answer(operation: Operation, db: Recollection, values: dict[str, Any]) -> str:
     """Return all that a surface could show of what *operation* answers."""
     try:
-        done = operation.answer(db, values)
+        done = answered(operation, db, values)
         value = list(done.value) if done.stream else serialize(done.value)
         return "\n".join([json.dumps(value, default=str, ensure_ascii=False), done.text(), *done.problems])
     except RecollectError as error:

@@ -7,7 +7,7 @@ from told import answer, called
 from two_projects import MARK, OURS, leaked, whole
 
 from recollect import Recollection
-from recollect.surfaces.operations import OPERATIONS
+from recollect.operations import OPERATIONS
 
 
 def require_silent_verb(db: Recollection, folder: Path, name: str) -> None:

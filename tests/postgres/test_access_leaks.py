@@ -12,7 +12,7 @@ from two_projects import MARK, OURS, fill_two_projects, leaked, make_two_project
 
 from postgres_server import fresh_database
 from recollect import Recollection
-from recollect.surfaces.operations import OPERATIONS
+from recollect.operations import OPERATIONS
 
 Pair = tuple[Recollection, Recollection, Path]
 

@@ -23,11 +23,11 @@ import recollect.stores
 from kit import NOON, plain
 from postgres_server import second_server
 from recollect import Recollection
+from recollect.operations import OPERATIONS
 from recollect.records import Insert, Memory
 from recollect.stores.postgres import open_postgres
 from recollect.stores.postgres.engine import migrations
 from recollect.stores.postgres.vectors import HalfPrecisionScan
-from recollect.surfaces.operations import OPERATIONS
 
 SYSTEM = frozenset({"pg_catalog", "information_schema"})
 LOGGED = re.compile(r"^\d[\d:. -]+\w+ \[\d+\] LOG:  (?:statement|execute [^:]+): (.*(?:\n\t.*)*)", re.MULTILINE)

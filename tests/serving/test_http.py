@@ -5,8 +5,8 @@ import json
 import pytest
 from served import Served
 
+from recollect.operations import OPERATIONS
 from recollect.serialize import serialize
-from recollect.surfaces.operations import OPERATIONS
 
 
 @pytest.mark.req("E-18")

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from schemathesis import GenerationMode, checks
 from served import Served, opened, serving
 
-from recollect.surfaces.operations import OPERATIONS
+from recollect.operations import OPERATIONS
 from recollect.surfaces.serve.openapi import describe
 
 OFFERED = [name for name, each in OPERATIONS.items() if each.rights.is_offered]
@@ -64,7 +64,7 @@ def test_whatever_is_sent_is_answered_as_published(described: schemathesis.BaseS
     )
     @given(case=asked.as_strategy(GenerationMode.POSITIVE) | asked.as_strategy(GenerationMode.NEGATIVE))
     def is_answered(case: schemathesis.Case[Any]) -> None:
-        case.validate_response(case.call(timeout=30), checks=CHECKS)
+        case.validate_response(case.call(timeout=60), checks=CHECKS)
 
     is_answered()
 

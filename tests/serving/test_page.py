@@ -8,9 +8,9 @@ from typing import get_args
 from served import Served
 
 import recollect.search
+from recollect.render.text import BLOCKED, DEGRADED
 from recollect.replies import Degraded
 from recollect.surfaces.serve.page import PAGES
-from recollect.surfaces.text import BLOCKED, DEGRADED
 
 
 def test_the_page_and_its_files_are_sent_from_here(server: Served) -> None:

@@ -14,7 +14,7 @@ from questions import verbs
 from served import Served, serving
 from two_projects import MARK, OURS, THEIR_ID, THEIRS, leaked, make_two_projects, open_two_projects, whole
 
-from recollect.surfaces.operations import OPERATIONS
+from recollect.operations import OPERATIONS
 from recollect.surfaces.serve.dispatcher import Caller
 from recollect.surfaces.serve.guard import Rules
 from recollect.surfaces.serve.mcp_server import build_server

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from recollect.surfaces.operations import OPERATIONS
+from recollect.operations import OPERATIONS
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -14,10 +14,10 @@ import recollect
 from kit import NOON
 from recollect import Filter, Recollection
 from recollect.embedders import install
+from recollect.operations import OPERATIONS
+from recollect.operations.answer import Operation
+from recollect.operations.fields import Filtered
 from recollect.options import FilterOptions, SearchOptions
-from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.operations.answer import Operation
-from recollect.surfaces.operations.fields import Filtered
 
 SEVERAL: Mapping[str, tuple[str, ...]] = {
     "backup": ("backup", "backup_to"),
@@ -202,6 +202,7 @@ def test_a_lens_is_made_of_the_filters_of_a_search(db: Recollection) -> None:
     assert [hit.id for hit in db.search("lighthouse", lens="work").hits] == [2]
 
 
+@pytest.mark.full
 def test_a_type_checker_knows_every_keyword(tmp_path: Path) -> None:
     folder, source = Path(__file__).parent.parent / "typed", Path(recollect.__file__).parent.parent
     wrong = (folder / "wrong.py").read_text(encoding="utf-8").splitlines()

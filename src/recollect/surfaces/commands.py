@@ -10,8 +10,8 @@ from recollect.surfaces.cli import GLOBAL
 from recollect.surfaces.completion import completer
 
 if TYPE_CHECKING:
-    from recollect.surfaces.operations.answer import Operation
-    from recollect.surfaces.operations.request import Parameter
+    from recollect.operations.answer import Operation
+    from recollect.operations.request import Parameter
 
 GROUPS: Final = {
     "daily": "Every day",
@@ -67,9 +67,9 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; end quietly when nobody reads its answer any more."""
-        from recollect.surfaces.cli import unread_is_no_error  # noqa: PLC0415
+        from recollect.surfaces.cli import ignore_broken_pipe  # noqa: PLC0415
 
-        with unread_is_no_error():
+        with ignore_broken_pipe():
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -125,7 +125,7 @@ GROUPS_OF_OTHERS: Final = {"demo": "daily", "watch": "daily", "completion": "car
 
 
 def _operations() -> "Mapping[str, Operation]":
-    from recollect.surfaces.operations import OPERATIONS  # noqa: PLC0415  (completion and --version need none)
+    from recollect.operations import OPERATIONS  # noqa: PLC0415  (completion and --version need none)
 
     return OPERATIONS
 
@@ -193,7 +193,7 @@ class _Id(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, _: click.Parameter | None, __: click.Context | None) -> int:
         """Return the number; refuse what is none."""
-        from recollect.surfaces.operations.request import read_id  # noqa: PLC0415
+        from recollect.operations.request import read_id  # noqa: PLC0415
 
         return value if isinstance(value, int) else read_id(value)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
-from recollect.surfaces.terminal import visible_line
+from recollect.render.terminal import visible_line
 
 Offered = Iterable[tuple[str, str]]
 SHOWN: Final = 60

@@ -11,15 +11,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from recollect.errors import InputError
+from recollect.operations.importing import import_value
 from recollect.recollection import open as open_recollection
 from recollect.records import Progress
 from recollect.remember.import_files import ImportReport
+from recollect.render import text
+from recollect.render.layout import Line, Page, Piece, line
+from recollect.render.pages import found_page
 from recollect.replies import Reply
 from recollect.serialize import serialize
-from recollect.surfaces import text
-from recollect.surfaces.layout import Line, Page, Piece, line
-from recollect.surfaces.operations.importing import import_value
-from recollect.surfaces.pages import found_page
 
 
 class Scene(Struct, frozen=True, kw_only=True):

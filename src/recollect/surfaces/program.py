@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recollect.errors import InputError
-from recollect.surfaces import session
+from recollect.render.layout import plain
+from recollect.render.terminal import is_screen, visible_line
 from recollect.surfaces.cli import bar, chosen_options, open_chosen, run_verb, say, show, written
 from recollect.surfaces.commands import Commands, global_options
-from recollect.surfaces.layout import plain
-from recollect.surfaces.terminal import is_screen, visible_line
 
 if TYPE_CHECKING:
     from recollect.remember.import_files import ImportReport
@@ -49,7 +48,7 @@ def demo(keep: str | None, **given: Any) -> None:
     if chosen["as_json"]:
         say(written(shown.value))
         return
-    if is_screen(session.stdout()):
+    if is_screen(sys.stdout):
         show(shown.page)
     else:
         say(plain(shown.page))
@@ -61,8 +60,8 @@ global_options(demo)
 @cli.command()
 def watch(**given: Any) -> None:
     """Follow the roots: import what changes below them until Ctrl-C; one line for each change."""
-    from recollect.surfaces.operations.importing import import_value  # noqa: PLC0415
-    from recollect.surfaces.text import changed_text  # noqa: PLC0415
+    from recollect.operations.importing import import_value  # noqa: PLC0415
+    from recollect.render.text import changed_text  # noqa: PLC0415
     from recollect.surfaces.watching import follow, until_signalled  # noqa: PLC0415
 
     chosen = chosen_options(given)

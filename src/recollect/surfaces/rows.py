@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from recollect.records import Memory
+from recollect.render.text import place_of
 from recollect.replies import Hit
 from recollect.serialize import serialize
-from recollect.surfaces.text import place_of
 
 COLUMNS: Final = ("id", "type", "date", "title", "content", "tags", "source", "line", "project", "score")
 _ESCAPED: Final = str.maketrans({char: f"\\{char}" for char in "\\`*_[]<>#|"})

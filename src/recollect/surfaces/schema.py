@@ -13,8 +13,8 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, ge
 
 from msgspec import Struct
 
+from recollect.operations import OPERATIONS
 from recollect.serialize import members_of
-from recollect.surfaces.operations import OPERATIONS
 
 Schema = dict[str, Any]
 

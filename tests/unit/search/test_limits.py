@@ -9,10 +9,10 @@ import pytest
 import recollect
 from kit import NOON, counted_calls
 from recollect.records import Memory, SubstringQuery
+from recollect.render.text import degraded_text
 from recollect.search.build_query import substring_query
 from recollect.search.limits import MAX_NEEDLES, MAX_PHRASE, MAX_PREFIXES, MAX_TERMS, MAX_UNKNOWN
 from recollect.search.parse import parse
-from recollect.surfaces.text import degraded_text
 
 WORDS = ["".join(each) for each in product("bdfg", "aeiou", "klmn", "aeiou", "rst", "aeiou")]
 """Words of six letters, many of them one edit from each other."""

@@ -13,9 +13,9 @@ import pytest
 import recollect
 from recollect import Recollection
 from recollect.files import replacing
+from recollect.operations.answer import write_file
 from recollect.records import ALL_PROJECTS, Recall
 from recollect.stores.sqlite.recover import recover
-from recollect.surfaces.operations.answer import write_file
 
 WORDS = ("xylophonist", "Brunhilde", "quetzalcoatl", "Marimba", "zanzibarish", "mandrake", "Oxbridge")
 ERASED = "The xylophonist Brunhilde keeps the quetzalcoatl password in drawer seven"

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from recollect.operations.answer import Operation
+from recollect.operations.request import Parameter
 from recollect.surfaces.cli import main
-from recollect.surfaces.operations.answer import Operation
-from recollect.surfaces.operations.request import Parameter
 from screen import COMMAND, on_a_screen, surroundings
 
 __all__ = ["COMMAND", "Ran", "Run", "apart", "commands", "inside", "on_a_screen", "on_a_terminal", "surroundings"]

@@ -10,7 +10,7 @@ import pytest
 from command import Ran, Run, apart
 from msgspec.structs import replace
 
-from recollect.surfaces.operations import OPERATIONS
+from recollect.operations import OPERATIONS
 
 NOBODY = 65534
 

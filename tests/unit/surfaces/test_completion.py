@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import recollect
+from recollect.operations import OPERATIONS
 from recollect.stores.sqlite.names import KINDS, find_names
-from recollect.surfaces.operations import OPERATIONS
 
 Press = Callable[..., list[str]]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from command import Run
 
+from recollect.operations import OPERATIONS
 from recollect.surfaces.commands import GROUPS, MEANT
-from recollect.surfaces.operations import OPERATIONS
 
 
 @pytest.fixture

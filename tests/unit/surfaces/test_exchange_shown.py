@@ -2,9 +2,9 @@
 
 import recollect
 from kit import NOON
+from recollect.render.layout import plain
+from recollect.render.pages import found_page
 from recollect.serialize import serialize
-from recollect.surfaces.layout import plain
-from recollect.surfaces.pages import found_page
 
 
 def test_a_reply_is_shown_once_with_the_question_before_it() -> None:

@@ -8,9 +8,9 @@ from command import Run, apart, on_a_terminal
 
 import recollect
 from recollect.errors import InputError
+from recollect.operations import OPERATIONS
 from recollect.remember.formats import BY_NAME
 from recollect.remember.places import PLACES
-from recollect.surfaces.operations import OPERATIONS
 
 SESSION = "5f0d7a52-8a61-4d1c-9a39-0d7b3c1f2e10"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.surfaces.layout import Line, Piece, columns, cut, folded, line, page_of, plain
+from recollect.render.layout import Line, Piece, columns, cut, folded, line, page_of, plain
 
 
 def wrapped(text: str, width: int, hang: int = 0) -> list[str]:

@@ -6,8 +6,8 @@ import pytest
 from command import Run, commands
 
 import recollect
+from recollect.operations import OPERATIONS
 from recollect.recall.lens import Lens
-from recollect.surfaces.operations import OPERATIONS
 
 SECRET = "ghp" + "_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ70123456789"
 KEEPS = {"--keep-secrets"}

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
+from recollect.operations import OPERATIONS
 from recollect.recall.lens import Lens
-from recollect.surfaces.operations import OPERATIONS
+from recollect.render.terminal import _PATTERN, visible, visible_line
 from recollect.surfaces.program import cli
-from recollect.surfaces.terminal import _PATTERN, visible, visible_line
 from recollect.text.normalise import HIDDEN, compiled
 
 CODES = (

@@ -16,10 +16,10 @@ import recollect
 from recollect import Recollection
 from recollect.errors import InputError, RecollectError
 from recollect.remember.import_files import ImportReport
+from recollect.render.text import changed_text
 from recollect.surfaces import watching
-from recollect.surfaces.text import changed_text
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 """How many seconds something that must happen is waited for."""
 
 

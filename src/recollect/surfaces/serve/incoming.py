@@ -9,8 +9,8 @@ from urllib.parse import parse_qs
 from starlette.types import Receive
 
 from recollect.errors import InputError
-from recollect.surfaces.operations.answer import Operation
-from recollect.surfaces.operations.request import Parameter
+from recollect.operations.answer import Operation
+from recollect.operations.request import Parameter
 from recollect.surfaces.serve.openapi import IN_ADDRESS, MOST_IN_ADDRESS, parameters
 from recollect.surfaces.serve.problems import HttpError
 

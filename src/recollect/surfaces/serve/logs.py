@@ -5,7 +5,7 @@ import logging
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from recollect.surfaces.terminal import visible_line
+from recollect.render.terminal import visible_line
 
 LOG: Final = logging.getLogger("recollect.serve")
 BASE: Final = "/api/v1/"

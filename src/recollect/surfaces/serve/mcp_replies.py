@@ -14,10 +14,10 @@ from pydantic import BaseModel, Field
 from recollect.errors import RecollectError
 from recollect.recall.inject import count_tokens_mixed
 from recollect.records import Fact, Memory, StoreStats
+from recollect.render.terminal import visible, visible_line
+from recollect.render.text import degraded_text
 from recollect.replies import Hit, Related, Reply
 from recollect.serialize import error_value
-from recollect.surfaces.terminal import visible, visible_line
-from recollect.surfaces.text import degraded_text
 from recollect.trust import ORIGINS
 
 SHORTEST: Final = 40

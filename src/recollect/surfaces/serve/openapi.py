@@ -6,8 +6,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from recollect.surfaces.operations.answer import Operation
-from recollect.surfaces.operations.request import Parameter
+from recollect.operations.answer import Operation
+from recollect.operations.request import Parameter
 from recollect.surfaces.serve.dispatcher import LONG, LONGEST, MAX_DIMENSIONS
 from recollect.surfaces.serve.paging import CURSOR
 

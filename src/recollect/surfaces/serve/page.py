@@ -8,7 +8,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from recollect.surfaces.text import BLOCKED, DEGRADED
+from recollect.render.text import BLOCKED, DEGRADED
 
 SCRIPTS: Final = "api app add compare dom explain health memory messages parts review search text today"
 MESSAGES: Final = "messages.js"

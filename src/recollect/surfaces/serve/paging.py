@@ -10,10 +10,10 @@ from msgspec import Meta, MsgspecError, json
 from msgspec.structs import asdict, replace
 
 from recollect.errors import InputError
+from recollect.operations.answer import Answer
+from recollect.operations.request import Call, Parameter
 from recollect.records import Position
 from recollect.replies import Listing
-from recollect.surfaces.operations.answer import Answer
-from recollect.surfaces.operations.request import Call, Parameter
 from recollect.surfaces.serve.dispatcher import Caller, Dispatcher, served_request
 
 CURSOR: Final = Parameter(name="cursor", kind="text", about="continue after the page that returned this as next_cursor")

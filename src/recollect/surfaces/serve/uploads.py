@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from starlette.requests import Request
 
 from recollect.errors import InputError
+from recollect.operations.rights import ADDS
 from recollect.recollection import Recollection
 from recollect.remember.formats import BY_NAME, format_of, read_file
-from recollect.surfaces.operations.rights import ADDS
 from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.incoming import read_body
 from recollect.surfaces.serve.problems import HttpError

@@ -8,8 +8,8 @@ from kit import read_csv
 from recollect import open as open_store
 from recollect.remember.formats.markdown import read_markdown
 from recollect.remember.formats.record import Origin
-from recollect.surfaces.layout import plain
-from recollect.surfaces.pages import reply_page
+from recollect.render.layout import plain
+from recollect.render.pages import reply_page
 
 SUBSCRIPTIONS = """vendor,purpose,monthly cost,note
 Hetzner,two servers,38 EUR,invoice by mail

@@ -3,15 +3,15 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recollect.evaluate.tuning import KNOBS, Tuning
 from recollect.records import Fact, LogSize, Memory, Moved, Recall, Recovery, StoreStats
+from recollect.render.layout import cut
+from recollect.render.terminal import visible_line
 from recollect.replies import Health, Reply
 from recollect.search.limits import MAX_PREFIXES, MAX_UNKNOWN
-from recollect.surfaces import session
-from recollect.surfaces.layout import cut
-from recollect.surfaces.terminal import visible_line
 from recollect.trust import ORIGINS
 
 if TYPE_CHECKING:  # a search starts without what other verbs need
@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # a search starts without what other verbs need
     from recollect.remember.redact import FoundSecret
     from recollect.remember.roots import Root
     from recollect.search.why import Why
-    from recollect.surfaces.operations.models import KnownModel
     from recollect.upkeep.activity import Entry
     from recollect.upkeep.consolidate import Consolidation
     from recollect.upkeep.facts import Conflict
@@ -92,8 +91,11 @@ FACET_VALUES: Final = 8
 
 
 def here() -> str:
-    """Return the folder that people look from."""
-    return session.folder()
+    """Return the folder that the user looks from; blank if it is gone."""
+    try:
+        return Path.cwd().as_posix()
+    except OSError:
+        return ""
 
 
 # --- searches -------------------------------------------------------------------------------
@@ -437,14 +439,6 @@ def lens_line(lens: Mapping[str, object]) -> str:
     """Return a lens in one line."""
     said = ", ".join(f"{name} {value}" for name, value in lens.items() if name != "name" and value)
     return visible_line(f"{lens['name']}: {said}")
-
-
-def model_line(model: "KnownModel") -> str:
-    """Return an embedding model in one line, the one in use with a star."""
-    damage = f"damaged: {model.problem}; run: recollect model install {model.name}" if model.problem else ""
-    state = damage or ("installed" if model.installed else "not installed")
-    star = "*" if model.in_use else " "
-    return f"{star} {model.name:<10} {model.dimensions:>5} dimensions  {state}  {model.about}"
 
 
 # --- tuning ---------------------------------------------------------------------------------

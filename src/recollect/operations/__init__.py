@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recollect.surfaces.operations import (
+from recollect.operations import (
     backup,
     facts,
     importing,
@@ -18,7 +18,7 @@ from recollect.surfaces.operations import (
     store,
     tokens,
 )
-from recollect.surfaces.operations.answer import Operation, operations_of
+from recollect.operations.answer import Operation, operations_of
 
 OPERATIONS: Final[Mapping[str, Operation]] = operations_of(
     search, memories, importing, facts, log, lenses, store, repair, models, backup, purge, tokens, quality

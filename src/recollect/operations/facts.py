@@ -5,13 +5,13 @@ from typing import Annotated
 from msgspec import Struct
 
 from recollect import upkeep
+from recollect.operations.answer import Answer, listed, operation
+from recollect.operations.fields import Texts
+from recollect.operations.request import Call, Request, about, read_id
+from recollect.operations.rights import OWNER_WRITES, READS
 from recollect.recollection import Recollection
 from recollect.records import Fact
-from recollect.surfaces import text
-from recollect.surfaces.operations.answer import Answer, listed, operation
-from recollect.surfaces.operations.fields import Texts
-from recollect.surfaces.operations.request import Call, Request, about, read_id
-from recollect.surfaces.operations.rights import OWNER_WRITES, READS
+from recollect.render import text
 
 
 class FactList(Struct, frozen=True, kw_only=True):

@@ -12,10 +12,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from recollect.records import Event, Memory
+from recollect.render.layout import GAP, Line, Page, Piece, cut, line
+from recollect.render.terminal import visible_line
+from recollect.render.text import FOUND_BY, HINTS, degraded_text, facet_line, place_of, short
 from recollect.replies import Evidence, Hit, Listing, Related, Reply, Shown
-from recollect.surfaces.layout import GAP, Line, Page, Piece, cut, line
-from recollect.surfaces.terminal import visible_line
-from recollect.surfaces.text import FOUND_BY, HINTS, degraded_text, facet_line, place_of, short
 from recollect.trust import ORIGINS
 
 NEAR: Final = 0.5

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from recollect.lazy import regex
-from recollect.surfaces.terminal import visible
+from recollect.render.terminal import visible
 from recollect.text.normalise import is_cjk
 
 Style = Literal["", "title", "mark", "faint", "good", "bad"]

@@ -8,12 +8,12 @@ from msgspec import Struct, field
 
 from recollect import evaluate
 from recollect.errors import InputError
+from recollect.operations.answer import Answer, operation, write_file
+from recollect.operations.fields import Texts, mode_from, pairs
+from recollect.operations.request import Call, Request, about
 from recollect.recollection import Recollection
+from recollect.render import text
 from recollect.replies import Mode
-from recollect.surfaces import text
-from recollect.surfaces.operations.answer import Answer, operation, write_file
-from recollect.surfaces.operations.fields import Texts, mode_from, pairs
-from recollect.surfaces.operations.request import Call, Request, about
 
 
 class Eval(

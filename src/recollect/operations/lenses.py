@@ -5,14 +5,14 @@ from typing import Annotated, Literal
 from msgspec import Struct
 
 from recollect.errors import InputError
+from recollect.operations.answer import Answer, listed, operation
+from recollect.operations.fields import Narrowed, Texts, numbers
+from recollect.operations.request import Call, about
+from recollect.operations.rights import OWNER_WRITES, READS
 from recollect.recall.lens import Lens
 from recollect.recollection import Recollection
+from recollect.render import text
 from recollect.serialize import serialize
-from recollect.surfaces import text
-from recollect.surfaces.operations.answer import Answer, listed, operation
-from recollect.surfaces.operations.fields import Narrowed, Texts, numbers
-from recollect.surfaces.operations.request import Call, about
-from recollect.surfaces.operations.rights import OWNER_WRITES, READS
 
 
 class LensRequest(

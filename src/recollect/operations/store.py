@@ -8,16 +8,16 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Struct
 
 from recollect import recall, upkeep
+from recollect.operations.answer import Answer, operation, write_file
+from recollect.operations.backup import bytes_of
+from recollect.operations.fields import DryRun
+from recollect.operations.repair import readable
+from recollect.operations.request import Call, Request, about
+from recollect.operations.rights import OWNER_CHECKS_ALL, OWNER_WRITES, OWNER_WRITES_ALL, READS
 from recollect.recollection import Recollection
 from recollect.records import Generation, LogSize, StoreStats
+from recollect.render import text
 from recollect.stores.choice import shown_address
-from recollect.surfaces import text
-from recollect.surfaces.operations.answer import Answer, operation, write_file
-from recollect.surfaces.operations.backup import bytes_of
-from recollect.surfaces.operations.fields import DryRun
-from recollect.surfaces.operations.repair import readable
-from recollect.surfaces.operations.request import Call, Request, about
-from recollect.surfaces.operations.rights import OWNER_CHECKS_ALL, OWNER_WRITES, OWNER_WRITES_ALL, READS
 
 
 class Stats(Request, rights=READS, group="care"):

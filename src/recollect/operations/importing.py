@@ -8,14 +8,14 @@ from msgspec import Struct
 
 from recollect import remember
 from recollect.errors import InputError
+from recollect.operations.answer import Answer, listed, operation
+from recollect.operations.fields import DryRun, Texts
+from recollect.operations.memories import KeepSecrets, NoEmbed, Trusted
+from recollect.operations.request import Call, LazyChoices, Request, about
 from recollect.recollection import Recollection
 from recollect.records import Progress
+from recollect.render import text
 from recollect.replies import Degraded
-from recollect.surfaces import text
-from recollect.surfaces.operations.answer import Answer, listed, operation
-from recollect.surfaces.operations.fields import DryRun, Texts
-from recollect.surfaces.operations.memories import KeepSecrets, NoEmbed, Trusted
-from recollect.surfaces.operations.request import Call, LazyChoices, Request, about
 
 if TYPE_CHECKING:  # a search starts without what writing needs
     from recollect.remember.import_files import ImportReport

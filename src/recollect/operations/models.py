@@ -7,13 +7,12 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Struct
 
 from recollect.errors import InputError, ModelError
+from recollect.operations.answer import Answer, listed, operation
+from recollect.operations.fields import DryRun
+from recollect.operations.request import Call, Request, about
 from recollect.recollection import Recollection
 from recollect.records import Generation
 from recollect.settings import models_folder, read_settings, save_setting
-from recollect.surfaces import text
-from recollect.surfaces.operations.answer import Answer, listed, operation
-from recollect.surfaces.operations.fields import DryRun
-from recollect.surfaces.operations.request import Call, Request, about
 
 
 class KnownModel(Struct, frozen=True, kw_only=True):
@@ -63,6 +62,14 @@ class PrunedVectors(Struct, frozen=True, kw_only=True):
     dry_run: bool
 
 
+def model_line(model: KnownModel) -> str:
+    """Return an embedding model in one line, the one in use with a star."""
+    damage = f"damaged: {model.problem}; run: recollect model install {model.name}" if model.problem else ""
+    state = damage or ("installed" if model.installed else "not installed")
+    star = "*" if model.in_use else " "
+    return f"{star} {model.name:<10} {model.dimensions:>5} dimensions  {state}  {model.about}"
+
+
 def _list(_: Recollection, __: "ModelRequest", ___: Call) -> Answer[ModelList]:
     from recollect.embedders.install import list_models  # noqa: PLC0415  (only this verb needs it)
 
@@ -79,7 +86,7 @@ def _list(_: Recollection, __: "ModelRequest", ___: Call) -> Answer[ModelList]:
         )
         for each in list_models(models_folder(settings))
     )
-    return listed(ModelList(models=models), models, text.model_line, empty="No models.")
+    return listed(ModelList(models=models), models, model_line, empty="No models.")
 
 
 def _install(_: Recollection, request: "ModelRequest", call: Call) -> Answer[InstalledModel]:

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from recollect import upkeep
 from recollect.errors import InputError
+from recollect.operations.answer import Answer, listed, operation
+from recollect.operations.request import Call, Request, about
 from recollect.recollection import Recollection
-from recollect.surfaces.operations.answer import Answer, listed, operation
-from recollect.surfaces.operations.request import Call, Request, about
 
 _UNITS: Final[Mapping[str, float]] = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 

@@ -6,15 +6,15 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
+from recollect.operations.answer import Answer, operation
+from recollect.operations.request import Call, Request, about
+from recollect.operations.rights import OWNER_CHECKS_ALL, OWNER_WRITES_ALL
 from recollect.recollection import Recollection
 from recollect.recollection import open as open_recollection
 from recollect.recollection import recover as recover_store
 from recollect.records import Progress, Recovery
+from recollect.render import text
 from recollect.replies import Health
-from recollect.surfaces import text
-from recollect.surfaces.operations.answer import Answer, operation
-from recollect.surfaces.operations.request import Call, Request, about
-from recollect.surfaces.operations.rights import OWNER_CHECKS_ALL, OWNER_WRITES_ALL
 
 
 class Doctor(Request, rights=OWNER_CHECKS_ALL, group="care"):

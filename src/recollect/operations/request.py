@@ -18,8 +18,8 @@ from msgspec.structs import fields
 from recollect.arguments import shown, storable
 from recollect.errors import InputError
 from recollect.lazy import regex
+from recollect.operations.rights import LOCAL, Rights
 from recollect.records import Position, Progress, Trust
-from recollect.surfaces.operations.rights import LOCAL, Rights
 
 Group = Literal["daily", "agents", "care", "measure"]
 Kind = Literal["text", "texts", "words", "number", "numbers", "float", "flag", "choice", "paths", "id", "ids"]
@@ -41,6 +41,8 @@ class Traits(Struct, frozen=True, kw_only=True):
     """Whether it may create a store that does not exist yet."""
     is_shared: bool = False
     """Whether it only lends its fields to other requests, which list them last."""
+    brief_limit: int = 0
+    """The `limit` of a request on a terminal that names none, nor asks for all; 0 for no such limit."""
     example: Mapping[str, Any] = {}
     """The values of a typical request, for the reference."""
     stopped: str = ""
@@ -72,6 +74,8 @@ class Call(Struct, frozen=True, kw_only=True):
     """Where the page before ended, for a list."""
     brief: bool = False
     """Whether a person reads the answer on a screen and named no limit."""
+    store: str = ""
+    """The store, as messages name it."""
 
 
 class LazyChoices(Sequence[str]):
@@ -123,7 +127,9 @@ def about(description: str, *, ge: float | None = None, le: float | None = None,
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(struct_field,))
-class Request(Struct, metaclass=_RequestMeta, is_shared=True, frozen=True, forbid_unknown_fields=True):
+class Request(
+    Struct, metaclass=_RequestMeta, is_shared=True, frozen=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """What an operation is asked to do. Subclasses add its parameters."""
 
     project: Annotated[str, about("the project to write to and to search", is_scope=True)] | None = None
@@ -234,12 +240,15 @@ def _kind(inner: Any, hints: Hints) -> Kind:
 # --- reading a request ----------------------------------------------------------------------
 
 
-def parse(request: type[Request], name: str, values: Mapping[str, Any]) -> Any:
+def parse(
+    request: type[Request], name: str, values: Mapping[str, Any], *, allowed: Sequence[Parameter] | None = None
+) -> Any:
     """Return the request for the operation *name* that *values* describe; refuse what does not fit.
 
-    This is the one place where values are checked. None counts as not given.
+    This is the one place where values are checked. None counts as not given. Of the parameters only those *allowed*
+    are taken.
     """
-    known = {each.name: each for each in parameters_of(request)}
+    known = {each.name: each for each in (parameters_of(request) if allowed is None else allowed)}
     for key in values:
         if key not in known:
             raise InputError(f"{name} takes no {key!r}", hint=f"one of {', '.join(sorted(known))}")

@@ -7,13 +7,13 @@ from msgspec import Struct
 
 from recollect import recall, upkeep
 from recollect.errors import InputError
+from recollect.operations.answer import Answer, listed, operation
+from recollect.operations.fields import Session
+from recollect.operations.request import Call, Request, about
+from recollect.operations.rights import OWNER_WRITES, READS
 from recollect.recollection import Recollection
 from recollect.records import Recall
-from recollect.surfaces import text
-from recollect.surfaces.operations.answer import Answer, listed, operation
-from recollect.surfaces.operations.fields import Session
-from recollect.surfaces.operations.request import Call, Request, about
-from recollect.surfaces.operations.rights import OWNER_WRITES, READS
+from recollect.render import text
 
 
 class Activity(Request, rights=READS, group="agents", example={"limit": 20}):

@@ -8,15 +8,8 @@ from msgspec import Struct
 from recollect import recall
 from recollect import search as engine
 from recollect.errors import InputError
-from recollect.profile import BUILT_IN
-from recollect.recollection import Recollection
-from recollect.replies import RANGES, WEIGHTED, Reply
-from recollect.replies import Related as RelatedMemory
-from recollect.stores.choice import shown_address
-from recollect.surfaces import pages, text
-from recollect.surfaces.layout import Page, line
-from recollect.surfaces.operations.answer import Answer, operation, paged
-from recollect.surfaces.operations.fields import (
+from recollect.operations.answer import Answer, paged, rendered_by
+from recollect.operations.fields import (
     MODES,
     Filtered,
     MemoryId,
@@ -27,11 +20,15 @@ from recollect.surfaces.operations.fields import (
     mode_from,
     numbers,
 )
-from recollect.surfaces.operations.request import Call, Request, about
-from recollect.surfaces.operations.rights import LOGGED, READS
+from recollect.operations.request import Call, Request, about
+from recollect.operations.rights import LOGGED, READS
+from recollect.profile import BUILT_IN
+from recollect.recollection import Recollection
+from recollect.render import pages, text
+from recollect.render.layout import Page, line
+from recollect.replies import RANGES, WEIGHTED, Reply
+from recollect.replies import Related as RelatedMemory
 
-BRIEF: Final = 5
-"""How many hits a terminal shows unless a limit is given."""
 EVERY: Final = 1000
 """How many hits `--all` shows at most."""
 
@@ -108,7 +105,12 @@ class Ranked(Filtered):
         return {"mode": mode_from(self.mode), "where": self.where(call.now), "precise": self.precise, **given}
 
 
-class Search(Ranked, rights=LOGGED, example={"query": "when do we deploy", "limit": 5, "type": ["decision"]}):
+class Search(
+    Ranked,
+    rights=LOGGED,
+    brief_limit=5,
+    example={"query": "when do we deploy", "limit": 5, "type": ["decision"]},
+):
     """A search."""
 
     without_model: Annotated[
@@ -123,34 +125,40 @@ class Search(Ranked, rights=LOGGED, example={"query": "when do we deploy", "limi
     format: OutputFormat = "text"
 
 
-@operation
-def search(db: Recollection, request: Search, call: Call) -> Answer[Reply]:
+def _reply_answer(reply: Reply, request: Search, call: Call) -> Answer[Reply]:
+    def page() -> Page:
+        found = pages.reply_page(reply, explain=request.explain, root=text.here(), brief=call.brief, store=call.store)
+        return (*found, line(f"ranked by {reply.tuned}")) if request.explain and reply.tuned else found
+
+    return paged(reply, page, rows=reply.hits, found=bool(reply.hits))
+
+
+@rendered_by(_reply_answer)
+def search(db: Recollection, request: Search, call: Call) -> Reply:
     """Find memories; a blank query lists the newest."""
     return _search(db, request, call, db.search)
 
 
-@operation
-def decisions(db: Recollection, request: Search, call: Call) -> Answer[Reply]:
+@rendered_by(_reply_answer)
+def decisions(db: Recollection, request: Search, call: Call) -> Reply:
     """Find memories, leaning towards what was decided."""
     return _search(db, request, call, db.decisions)
 
 
-@operation
-def changes(db: Recollection, request: Search, call: Call) -> Answer[Reply]:
+@rendered_by(_reply_answer)
+def changes(db: Recollection, request: Search, call: Call) -> Reply:
     """Find memories, leaning towards what was changed."""
     return _search(db, request, call, db.changes)
 
 
-@operation
-def how_it_works(db: Recollection, request: Search, call: Call) -> Answer[Reply]:
+@rendered_by(_reply_answer)
+def how_it_works(db: Recollection, request: Search, call: Call) -> Reply:
     """Find memories, leaning towards how things work."""
     return _search(db, request, call, db.how_it_works)
 
 
-def _search(db: Recollection, request: Search, call: Call, ask: Callable[..., Reply]) -> Answer[Reply]:
-    most = request.limit
-    if most is None:
-        most = BRIEF if call.brief else EVERY if request.all else None
+def _search(db: Recollection, request: Search, call: Call, ask: Callable[..., Reply]) -> Reply:
+    most = EVERY if request.limit is None and request.all else request.limit
     reply = ask(
         request.query,
         **{**request.options(call), "limit": most},
@@ -159,16 +167,10 @@ def _search(db: Recollection, request: Search, call: Call, ask: Callable[..., Re
         include_facts=request.include_facts,
         without_model=request.without_model,
     )
-
-    def page() -> Page:
-        tuned = db.tuning() if request.explain else None
-        found = pages.reply_page(
-            reply, explain=request.explain, root=text.here(), brief=call.brief, store=shown_address(db.address)
-        )
-        return found if tuned is None else (*found, line(f"ranked by {tuned.profile}, tuned {tuned.day}"))
-
-    value = reply.explained() if request.explain else reply
-    return paged(value, page, rows=reply.hits, found=bool(reply.hits))
+    if not request.explain:
+        return reply
+    tuned = db.tuning()
+    return reply.explained(tuned="" if tuned is None else f"{tuned.profile}, tuned {tuned.day}")
 
 
 class Why(Ranked, rights=READS, example={"id": 1, "query": "when do we deploy"}):
@@ -177,11 +179,10 @@ class Why(Ranked, rights=READS, example={"id": 1, "query": "when do we deploy"})
     id: MemoryId
 
 
-@operation
-def why(db: Recollection, request: Why, call: Call) -> "Answer[engine.why.Why]":
+@rendered_by(lambda found, _, __: Answer(value=found, text=lambda: text.why_text(found)))
+def why(db: Recollection, request: Why, call: Call) -> "engine.why.Why":
     """Explain why a memory was or was not found by a query."""
-    found = db.why(request.id, request.query, **request.options(call))
-    return Answer(value=found, text=lambda: text.why_text(found))
+    return db.why(request.id, request.query, **request.options(call))
 
 
 class Related(Request, rights=READS, example={"id": 1, "limit": 5}):
@@ -199,13 +200,15 @@ class RelatedMemories(Struct, frozen=True, kw_only=True):
     related: tuple[RelatedMemory, ...]
 
 
-@operation
-def related(db: Recollection, request: Related, _: Call) -> Answer[RelatedMemories]:
+def _related_answer(reply: RelatedMemories, _: Related, __: Call) -> Answer[RelatedMemories]:
+    rows = [each.memory for each in reply.related]
+    return paged(reply, lambda: pages.related_page(reply.related), rows=rows, found=bool(rows))
+
+
+@rendered_by(_related_answer)
+def related(db: Recollection, request: Related, _: Call) -> RelatedMemories:
     """Show the memories that belong to one, and why."""
-    found = db.related(request.id, limit=request.limit)
-    rows = [each.memory for each in found]
-    value = RelatedMemories(id=request.id, related=found)
-    return paged(value, lambda: pages.related_page(found), rows=rows, found=bool(found))
+    return RelatedMemories(id=request.id, related=db.related(request.id, limit=request.limit))
 
 
 # --- for agents -----------------------------------------------------------------------------
@@ -226,10 +229,14 @@ class Inject(Selected, rights=LOGGED, group="agents", example={"task": "Prepare 
     only_tag: Annotated[Texts, about("only memories with this tag (may be repeated)", metavar="NAME")] = ()
 
 
-@operation
-def inject(db: Recollection, request: Inject, call: Call) -> "Answer[recall.inject.Rendered]":
+def _rendered_answer(found: "recall.inject.Rendered", _: Request, __: Call) -> "Answer[recall.inject.Rendered]":
+    return Answer(value=found, text=lambda: found.text)  # an empty text is an answer, and not an error to a hook
+
+
+@rendered_by(_rendered_answer)
+def inject(db: Recollection, request: Inject, call: Call) -> "recall.inject.Rendered":
     """Print the memories that help with a task, for an agent's prompt, within a token budget."""
-    found = db.inject(
+    return db.inject(
         request.task,
         description=request.description,
         tag=request.tag,
@@ -241,7 +248,6 @@ def inject(db: Recollection, request: Inject, call: Call) -> "Answer[recall.inje
         precise=request.precise,
         where=request.where(call.now, tags=request.only_tag),
     )
-    return Answer(value=found, text=lambda: found.text)  # nothing to tell is an answer, and no error to a hook
 
 
 class Brief(Request, rights=LOGGED, group="agents", example={"limit": 5}):
@@ -252,8 +258,7 @@ class Brief(Request, rights=LOGGED, group="agents", example={"limit": 5}):
     budget: Annotated[int, about("how many tokens at most (500)", ge=1)] = 500
 
 
-@operation
-def brief(db: Recollection, request: Brief, _: Call) -> "Answer[recall.inject.Rendered]":
+@rendered_by(_rendered_answer)
+def brief(db: Recollection, request: Brief, _: Call) -> "recall.inject.Rendered":
     """Print what a new session should know before anything is asked: what is pinned, decided, preferred."""
-    found = db.brief(session=request.session, limit=request.limit, budget=request.budget)
-    return Answer(value=found, text=lambda: found.text)
+    return db.brief(session=request.session, limit=request.limit, budget=request.budget)

@@ -7,14 +7,17 @@ from msgspec.structs import replace
 
 from recollect import remember
 from recollect.errors import InputError
-from recollect.options import split_tags
-from recollect.recollection import Recollection
-from recollect.records import Memory
-from recollect.replies import Listing, Shown
-from recollect.surfaces import pages, text
-from recollect.surfaces.layout import Line, Page, Piece, line
-from recollect.surfaces.operations.answer import Answer, Results, for_each, listed, one_or_more, operation, paged
-from recollect.surfaces.operations.fields import (
+from recollect.operations.answer import (
+    Answer,
+    Results,
+    for_each,
+    listed,
+    one_or_more,
+    operation,
+    paged,
+    rendered_by,
+)
+from recollect.operations.fields import (
     Filtered,
     MemoryId,
     MemoryIds,
@@ -24,8 +27,14 @@ from recollect.surfaces.operations.fields import (
     moment,
     pairs,
 )
-from recollect.surfaces.operations.request import Call, Request, about
-from recollect.surfaces.operations.rights import ADDS, CHANGES, KEEPING_SECRETS, OWNER_WRITES, READS
+from recollect.operations.request import Call, Request, about
+from recollect.operations.rights import ADDS, CHANGES, KEEPING_SECRETS, OWNER_WRITES, READS
+from recollect.options import split_tags
+from recollect.recollection import Recollection
+from recollect.records import Memory
+from recollect.render import pages, text
+from recollect.render.layout import Line, Page, Piece, line
+from recollect.replies import Listing, Shown
 from recollect.trust import level
 
 Trusted = Annotated[Literal["owner", "agent", "untrusted"], about("whose word it is (owner)")]
@@ -74,8 +83,12 @@ class Add(
     ) = None
 
 
-@operation
-def add(db: Recollection, request: Add, call: Call) -> "Answer[remember.ingest.IngestResult]":
+def _added_answer(result: "remember.ingest.IngestResult", _: Add, __: Call) -> "Answer[remember.ingest.IngestResult]":
+    return Answer(value=result, text=lambda: text.ingest_text(result, root=text.here()))
+
+
+@rendered_by(_added_answer)
+def add(db: Recollection, request: Add, call: Call) -> "remember.ingest.IngestResult":
     """Remember one text."""
     known = {name: getattr(request, name) for name in ABOUT if getattr(request, name) is not None}
     known["tags"] = split_tags(request.tag)
@@ -83,10 +96,9 @@ def add(db: Recollection, request: Add, call: Call) -> "Answer[remember.ingest.I
         known["metadata"] = pairs(request.metadata, "metadata", form="KEY=VALUE", example="team=search")
     if (observed := moment(request.date, "date", call.now)) is not None:
         known["observed_at"] = observed.start
-    result = db.add(
+    return db.add(
         request.text, vector=request.vector, redact=not request.keep_secrets, embed=not request.no_embed, **known
     )
-    return Answer(value=result, text=lambda: text.ingest_text(result, root=text.here()))
 
 
 class Capture(

@@ -4,12 +4,12 @@ from typing import Annotated, Any, Final
 
 from recollect import upkeep
 from recollect.errors import InputError
+from recollect.operations.answer import Answer, operation
+from recollect.operations.fields import DryRun, Texts
+from recollect.operations.request import Call, Request, about, read_id
+from recollect.operations.rights import OWNER_WRITES
 from recollect.recollection import Recollection
-from recollect.surfaces import text
-from recollect.surfaces.operations.answer import Answer, operation
-from recollect.surfaces.operations.fields import DryRun, Texts
-from recollect.surfaces.operations.request import Call, Request, about, read_id
-from recollect.surfaces.operations.rights import OWNER_WRITES
+from recollect.render import text
 
 NOTHING_LEFT: Final = "nothing of it is left in the files of the store"
 

@@ -7,14 +7,14 @@ from msgspec import Struct
 
 from recollect import upkeep
 from recollect.errors import InputError
+from recollect.operations.answer import Answer, operation
+from recollect.operations.fields import DryRun
+from recollect.operations.request import Call, Request, about
 from recollect.recollection import Recollection
 from recollect.recollection import move as move_store
 from recollect.records import Moved
+from recollect.render import text
 from recollect.stores.choice import shown_address
-from recollect.surfaces import text
-from recollect.surfaces.operations.answer import Answer, operation
-from recollect.surfaces.operations.fields import DryRun
-from recollect.surfaces.operations.request import Call, Request, about
 
 
 def bytes_of(address: str) -> int:

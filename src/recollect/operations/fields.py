@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from recollect.errors import InputError, QueryError
+from recollect.operations.request import Request, about
 from recollect.options import filter_from, span_of
 from recollect.records import FILTER_FIELDS, Filter
 from recollect.replies import Mode
-from recollect.surfaces.operations.request import Request, about
 from recollect.text.dates import TimeSpan
 
 MODES: Final[Mapping[str, Mode]] = {
