@@ -312,7 +312,7 @@ FILTER_FIELDS: Final = (
 """The one table of filters by name; dates and supersession are fields of `Filter` alone."""
 
 
-class Word(Struct, frozen=True, kw_only=True):
+class Word(Struct, frozen=True, kw_only=True, gc=False):
     """A token of the index."""
 
     text: str
@@ -320,21 +320,21 @@ class Word(Struct, frozen=True, kw_only=True):
     weight: float = 1.0
 
 
-class Prefix(Struct, frozen=True, kw_only=True):
+class Prefix(Struct, frozen=True, kw_only=True, gc=False):
     """Every exact form that begins with *text*."""
 
     text: str
     weight: float = 1.0
 
 
-class Phrase(Struct, frozen=True, kw_only=True):
+class Phrase(Struct, frozen=True, kw_only=True, gc=False):
     """Exact forms next to each other, in this order, in one field."""
 
     texts: tuple[str, ...]
     weight: float = 1.0
 
 
-class Bigram(Struct, frozen=True, kw_only=True):
+class Bigram(Struct, frozen=True, kw_only=True, gc=False):
     """Two stems next to each other, in this order, in a title or a body; a bonus that no coverage counts."""
 
     first: str

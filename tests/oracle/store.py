@@ -55,7 +55,7 @@ from recollect.records import (
     Write,
     digest,
 )
-from recollect.stores.bm25 import by_field, matching, postings_of, rank, stats_of, thousandths
+from recollect.stores.bm25 import by_field, matching, postings_of, rank, stats_of
 from recollect.stores.change import folded, logged
 from recollect.stores.contract import ALIKE, ANSWERING, NOTHING_CHANGED, Analyse, too_wide
 from recollect.stores.facets import FACETS, as_facets, as_vocabulary
@@ -301,10 +301,9 @@ class OracleStore:
             if isinstance(query, SubstringQuery):
                 return self._match_text(query, scope, where, limit, score_ids)
             terms = self._state.searched(scope, where.as_of, self._analyse)
-            weights = thousandths(query.weights)
             return rank(
                 query,
-                read=lambda leaf: postings_of(leaf, terms, weights),
+                read=lambda leaf: postings_of(leaf, terms, query.weights),
                 stats=stats_of(terms),
                 admits=lambda rows: self._among(rows, where),
                 limit=limit,
@@ -366,8 +365,7 @@ class OracleStore:
             if query is None:
                 return self._counted(self._admitted(scope, where))
             terms = self._state.searched(scope, where.as_of, self._analyse)
-            weights = thousandths(query.weights)
-            rows = matching(query, read=lambda leaf: postings_of(leaf, terms, weights))
+            rows = matching(query, read=lambda leaf: postings_of(leaf, terms, query.weights))
             return self._counted(self._state.memories[row] for row in self._among(rows, where))
 
     def _counted(self, memories: Iterable[Memory]) -> dict[str, dict[str, int]]:

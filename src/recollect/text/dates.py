@@ -8,7 +8,7 @@ of the northern hemisphere, three whole months each; the names of months are Ger
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -412,9 +412,9 @@ def _any(unit: str) -> str:
 # --- the tables -----------------------------------------------------------------------------
 
 PLAIN: Final = (
-    _west(rf"{OPEN}{YEAR}-\d\d-\d\d[t ]\d\d:\d\d{SECOND}(?:z|[+-]\d\d:?\d\d)?{CLOSE}", _time),
-    _west(rf"{OPEN}{YEAR}(?P<dash>[-/])(?P<month>\d{{1,2}})(?P=dash){DAY}{CLOSE}", _calendar),
-    _west(rf"{OPEN}{YEAR}[-/](?P<month>0[1-9]|1[0-2]){CLOSE}", _calendar),
+    _west(rf"{OPEN}{YEAR}-\d\d-\d\d[t ]\d\d:\d\d{SECOND}(?:z|[+-]\d\d:?\d\d)?{CLOSE}", _time, "####"),
+    _west(rf"{OPEN}{YEAR}(?P<dash>[-/])(?P<month>\d{{1,2}})(?P=dash){DAY}{CLOSE}", _calendar, "####"),
+    _west(rf"{OPEN}{YEAR}[-/](?P<month>0[1-9]|1[0-2]){CLOSE}", _calendar, "####"),
     _west(rf"\b{NAME}\s{{1,2}}{DAY}{NTH}?(?:(?:,\s?|\s){MODERN}\b|(?!\w|[.:]\d|{THING}))", _calendar, NAMES),
     _west(
         rf"{OPEN}{RANGE}{DAY}(?:\.\s?|{NTH}?\sof\s|{NTH}\s|\s(?!(?-i:may|march?)\b(?!,?\s(?:19|20)\d\d))){NAME}(?:,?\s{MODERN}\b|(?!\w))",
@@ -434,6 +434,7 @@ PLAIN: Final = (
         rf"(?<=[\s-])(?=[12]){_after('in', 'during', 'by', 'of', 'mid', 'early', 'late', *BOUNDS)}"
         rf"{MODERN}(?![\w%]|[-/.:,]\d|{THING})",
         _calendar,
+        "####",
     ),
     _west(rf"\bq(?P<quarter>[1-4])[\s/-]?(?:of\s)?{MODERN}\b", _quarter, "q"),
     _west(rf"{OPEN}{MODERN}[\s/-]?q(?P<quarter>[1-4])\b", _quarter, "q"),
@@ -510,9 +511,11 @@ EXPLICIT: Final = (
 LONGEST: Final = 64
 """No option that is a date is longer than this."""
 
-TRIGGERS: Final = frozenset[str]().union(*(rule.needs for rule in PLAIN))
-WORD: Final = regex(r"[a-z]+")
-DIGIT: Final = regex(r"\d")
+TRIGGERS: Final = frozenset[str]().union(*(rule.needs for rule in (*PLAIN, *EXPLICIT)))
+LETTERS_OR_DIGITS: Final = regex(r"[A-Za-z]+|[0-9]+")
+BEFORE_NEEDED, AFTER_NEEDED = 64, 160
+"""How many characters around a needed word are searched: more than a match and what is looked at around it."""
+YEAR_DIGITS: Final = 4
 YEAR_BEHIND: Final = regex(r",?\s(?:of\s)?(?P<which>last|this|next)\syear\b", re.IGNORECASE)
 LEAD: Final = regex(r"^(?:(?:in|on|at|during|since|from)\s)?(?:the\s)?", re.IGNORECASE)
 
@@ -539,7 +542,7 @@ def parse_moment(text: str, *, now: datetime) -> TimeSpan | None:
     if len(text) > LONGEST:
         return None
     plain = LEAD.sub("", " ".join(unicodedata.normalize("NFKC", text).split()))
-    anchor, present = _anchored(now), _present(plain)
+    anchor, present = _anchored(now), _places(plain)
     rules = (rule for rule in (*PLAIN, *EXPLICIT) if not rule.needs.isdisjoint(present))
     matches = ((rule, rule.pattern.fullmatch(plain)) for rule in rules)
     spans = (_read(rule, match, anchor) for rule, match in matches if match)
@@ -553,15 +556,15 @@ def find_dates(text: str, *, now: datetime) -> tuple[DateMatch, ...]:
     What stands before a date belongs to it: "mid", "the last week of", "two weeks before". A date that follows "since"
     lasts until the end of today. Nothing is raised, whatever the text.
     """
-    present = _present(text)
-    if TRIGGERS.isdisjoint(present):
+    places = _places(text)
+    if not places:
         return ()
     anchor = _anchored(now)
     found = [
         date
         for rule in PLAIN
-        if not rule.needs.isdisjoint(present)
-        for match in rule.pattern.finditer(text)
+        if not rule.needs.isdisjoint(places)
+        for match in _matches(rule, text, places)
         if (date := _dated(rule, match, anchor))
     ]
     kept: list[DateMatch] = []
@@ -592,12 +595,33 @@ def _dated(rule: Rule, match: re.Match[str], now: datetime) -> DateMatch | None:
     )
 
 
-def _present(text: str) -> set[str]:
-    """Return what rules may need: the lower-case words, "#" for a digit, each character beyond ASCII."""
-    present = set(WORD.findall(text.lower()))
-    if DIGIT.search(text):
-        present.add("#")
-    return present if text.isascii() else present.union(text)
+def _places(text: str) -> dict[str, list[int]]:
+    """Return where *text* has what rules may need: words, "#" for digits, "####" for four; no places beyond ASCII."""
+    places: dict[str, list[int]] = {}
+    for match in LETTERS_OR_DIGITS.finditer(text):
+        word, at = match[0].lower(), match.start()
+        if word in TRIGGERS:
+            places.setdefault(word, []).append(at)
+        elif word.isdigit():
+            places.setdefault("#", []).append(at)
+            if len(word) >= YEAR_DIGITS:
+                places.setdefault("####", []).append(at)
+    return places if text.isascii() else places | {sign: [] for sign in TRIGGERS.intersection(text)}
+
+
+def _matches(rule: Rule, text: str, places: Mapping[str, Sequence[int]]) -> Iterator[re.Match[str]]:
+    """Yield the matches of *rule*, each of which holds something that it needs: only the text around it is searched."""
+    needed = [places[word] for word in rule.needs.intersection(places)]
+    if not all(needed):
+        yield from rule.pattern.finditer(text)
+        return
+    start = stop = -1
+    for at in sorted(place for each in needed for place in each):
+        if at - BEFORE_NEEDED > stop:
+            yield from rule.pattern.finditer(text, max(0, start), stop) if stop > 0 else ()
+            start = at - BEFORE_NEEDED
+        stop = at + AFTER_NEEDED
+    yield from rule.pattern.finditer(text, max(0, start), stop)
 
 
 def _read(rule: Rule, match: re.Match[str], now: datetime) -> TimeSpan | None:

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from recollect.lazy import Bounded
 from recollect.records import NO_FILTER, Form, NearWords, Scope, Traits, WordHits, WordQuery
-from recollect.stores.bm25 import matching, rank, stats_of, thousandths
+from recollect.stores.bm25 import matching, rank, stats_of
 from recollect.stores.sql.engine import Session, WordQuestion
 from recollect.stores.sql.index.folder import SegmentFolder
 from recollect.stores.sql.index.marks import Mark, require_texts
@@ -110,11 +110,11 @@ class Texts:
         version: int,
     ) -> WordHits:
         """Return the best documents."""
-        documents, weights = self._searched(asked), thousandths(query.weights)
+        documents = self._searched(asked)
         stats = self.memo.kept((asked.scope, version), asked.stats)
         return rank(
             query,
-            read=lambda leaf: postings_in(leaf, documents, weights),
+            read=lambda leaf: postings_in(leaf, documents, query.weights),
             stats=stats + stats_of(asked.extra),
             admits=lambda rows: self._admitted(rows, asked),
             limit=limit,
@@ -124,8 +124,8 @@ class Texts:
 
     def matching(self, query: WordQuery, asked: WordQuestion, *, version: int) -> Collection[int]:  # noqa: ARG002
         """Return all documents that match and are wanted."""
-        documents, weights = self._searched(asked), thousandths(query.weights)
-        found = matching(query, read=lambda leaf: postings_in(leaf, documents, weights))
+        documents = self._searched(asked)
+        found = matching(query, read=lambda leaf: postings_in(leaf, documents, query.weights))
         return self._admitted(found, asked)
 
     def traits(self, ids: Sequence[int]) -> Mapping[int, Traits]:  # noqa: ARG002

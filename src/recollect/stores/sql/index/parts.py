@@ -19,7 +19,7 @@ from recollect.stores.segments.damage import SegmentDamaged
 from recollect.stores.segments.files import load, verify
 from recollect.stores.segments.merge import merge
 from recollect.stores.segments.part import Mask, Part, Whole
-from recollect.stores.segments.ranking import Searched, View
+from recollect.stores.segments.ranking import PartView, Searcher
 from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
 from recollect.stores.segments.spellings import containing, near
 from recollect.stores.sql.codec import ranked
@@ -144,18 +144,18 @@ class Parts:
         wanted = np.array(ids, dtype=np.int64)
         return {each.id: each for piece in self.pieces for each in traits_in(piece.part, piece.rows_of(wanted))}
 
-    def _asked(self, asked: WordQuestion, version: int) -> tuple[Searched, CollectionStats]:
+    def _asked(self, asked: WordQuestion, version: int) -> tuple[Searcher, CollectionStats]:
         """Return what a question is about, and how much that is; what no table of words holds is a part of its own."""
         found = self.memo.kept((asked.scope, asked.where, version), lambda: self._read(asked))
         if not asked.extra:
             return found
         searched, stats = found
         part = build([index_row(row, "", tokens) for row, tokens in asked.extra.items()])
-        extra = View(part=part, admitted=mask_of(part, asked.admitted()))
-        return Searched([*searched.views, extra]), stats + stats_of(asked.extra)
+        extra = PartView(part=part, admitted=mask_of(part, asked.admitted()))
+        return Searcher([*searched.views, extra]), stats + stats_of(asked.extra)
 
-    def _read(self, asked: WordQuestion) -> tuple[Searched, CollectionStats]:
-        return Searched(self._views(asked.scope, self._admitted(asked))), asked.stats()
+    def _read(self, asked: WordQuestion) -> tuple[Searcher, CollectionStats]:
+        return Searcher(self._views(asked.scope, self._admitted(asked))), asked.stats()
 
     def _admitted(self, asked: WordQuestion) -> list[Mask | None]:
         """Return which rows of each piece may be hits."""
@@ -166,9 +166,9 @@ class Parts:
             masks = [mask_of(piece.part, wanted) for piece in self.pieces]
         return [_both(mask, piece.alive) for mask, piece in zip(masks, self.pieces, strict=True)]
 
-    def _views(self, scope: Scope, admitted: Sequence[Mask | None]) -> list[View]:
+    def _views(self, scope: Scope, admitted: Sequence[Mask | None]) -> list[PartView]:
         return [
-            View(part=piece.part, start=start, stop=stop, alive=piece.alive, admitted=mask)
+            PartView(part=piece.part, start=start, stop=stop, alive=piece.alive, admitted=mask)
             for piece, mask in zip(self.pieces, admitted, strict=True)
             for start, stop in piece.part.ranges(scope.projects)
         ]

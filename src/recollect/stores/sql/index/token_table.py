@@ -1,7 +1,7 @@
 """The tokens of documents in rows, and the answers of whatever was built from them.
 
 The rows are the truth. What answers is a state of the cache: texts of tokens for a small store, parts of arrays for
-a larger one; both give what `bm25.rank` gives, to the bit.
+a larger one; both rank as `bm25.rank` does.
 """
 
 import os
