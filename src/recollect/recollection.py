@@ -819,7 +819,7 @@ class Recollection:
         """
         told = {"reason": remember.redact.redact_text(reason).text} if reason else {}
         detail = told if trust == "owner" else {**told, "trust": trust}
-        with self.store.transaction():
+        with self.store.transaction(self._projects(memory_ids)):
             self._change(memory_ids, lambda memory: Forget(id=memory.id, detail=detail))
             if trust == "owner":
                 remember.forgotten.note_forgotten(self._several(memory_ids), self.store)
@@ -931,7 +931,7 @@ class Recollection:
             >>> [hit.id for hit in db.search("deploy").hits]
             [1]
         """
-        with self.store.transaction():
+        with self.store.transaction(self._projects(memory_ids)):
             memories = self._several(memory_ids)
             if trust != "owner":
                 remember.forgotten.refuse_restoring(memories, self.store, trust)
@@ -980,7 +980,7 @@ class Recollection:
             "date": date,
         }
         changes = dated({name: value for name, value in told.items() if value is not None}, now=self.now())
-        with self.store.transaction():
+        with self.store.transaction(self._projects([memory_id])):
             context = self._ingest_context(embed=False, redact=redact)
             done = remember.edit.edit(self._one(memory_id), changes, context)
         if embed and {"content", "title"} & set(done.changed):
@@ -997,7 +997,7 @@ class Recollection:
             [('tags',), ('tags',)]
         """
         context = self._ingest_context(embed=False)
-        with self.store.transaction():
+        with self.store.transaction(self._projects(memory_ids)):
             found = self._several(memory_ids)
             tags = [remember.edit.tags_with(each, add=add, remove=remove) for each in found]
             return tuple(remember.edit.edit(one, {"tags": own}, context) for one, own in zip(found, tags, strict=True))
@@ -1013,7 +1013,7 @@ class Recollection:
             >>> db.show(1).memory.superseded_by == new.id
             True
         """
-        with self.store.transaction():
+        with self.store.transaction(self._projects([memory_id, by])):
             old, new = self._one(memory_id), self._one(by)
             write = remember.clean.superseding(old, new, successors=self._successors(new))
             wordings = [remember.clean.merging(old, new)] if keep_wording else []
@@ -1561,8 +1561,12 @@ class Recollection:
 
     def _change(self, memory_ids: Sequence[int], write: Callable[[Memory], Write]) -> None:
         """Apply one write to each memory in one transaction: all of them or none."""
-        with self.store.transaction():
+        with self.store.transaction(self._projects(memory_ids)):
             self.store.apply([write(memory) for memory in self._several(memory_ids)], at=self.now())
+
+    def _projects(self, memory_ids: Sequence[int]) -> set[str]:
+        """Return the projects of memories."""
+        return {memory.project for memory in self._several(memory_ids)}
 
 
 def _unquoted(reply: Reply) -> Reply:

@@ -100,7 +100,7 @@ class OracleStore:
         return self
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, projects: object = None) -> Iterator[None]:  # noqa: ARG002
         with self._lock:
             before = self._state.aside() if self._depth == 0 else None
             self._depth += 1

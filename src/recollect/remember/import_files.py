@@ -375,7 +375,7 @@ class _Import(Struct, kw_only=True):
         """Record the current state of unchanged files, many in one transaction."""
         files = self.report.renewed
         for start in range(0, len(files), PART_MEMORIES):
-            with self.context.store.transaction():
+            with self.context.store.transaction({self.index.project}):
                 for file in files[start : start + PART_MEMORIES]:
                     self.index.change(file, (), {})
 

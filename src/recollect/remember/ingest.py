@@ -147,7 +147,7 @@ def ingest(
     # Before the transaction, so that other writers wait neither for a model nor for the analysis.
     ready = embed_drafts([context.analysed(draft) for draft in drafts], context)
     decided = decide_early(ready, context)
-    with context.store.transaction():
+    with context.store.transaction({draft.memory.project for draft in ready}):
         return ingest_drafts(ready, context, decided=decided)
 
 

@@ -71,7 +71,7 @@ def review(
 def settle(store: Store, key: str, *, project: str, at: datetime, again: bool = False) -> None:
     """Note that the question *key* is settled, or ask it *again*; only the last MAX_SETTLED are kept."""
     if not again:
-        with store.transaction():
+        with store.transaction({project}):
             kept = store.notes(SETTLED, project=project)
             for old in sorted(kept.keys() - {key}, key=lambda name: str(kept[name].get("at")))[: 1 - MAX_SETTLED]:
                 store.put_note(SETTLED, old, None, project=project)

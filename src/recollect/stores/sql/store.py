@@ -1,6 +1,6 @@
 """The contract over any SQL database: each question is a function of the module it is about."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
@@ -131,9 +131,9 @@ class SqlStore:
         return count
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, projects: Collection[str] | None = None) -> Iterator[None]:
         """Open a write transaction."""
-        with self.engine.session(write=True):
+        with self.engine.session(write=True, projects=projects):
             yield
         self._settle()
 
