@@ -124,7 +124,7 @@ def _inject(event: Mapping[str, Any], db: Recollection, report: Report) -> str:
     if not isinstance(prompt, str) or not prompt.strip():
         report("the event has no prompt")
         return ""
-    return _of_folder(event, db).inject(prompt[:2000], session=_session(event), budget=BUDGET).text
+    return _of_folder(event, db).remind(prompt[:2000], session=_session(event), budget=BUDGET).text
 
 
 def _of_folder(event: Mapping[str, Any], db: Recollection) -> Recollection:
