@@ -742,7 +742,7 @@ class Recollection:
         )
 
     def remind(
-        self, prompt: str, *, recent: Sequence[str] = (), session: str | None = None, limit: int = 4, budget: int = 500
+        self, prompt: str, *, recent: Sequence[str] = (), session: str | None = None, limit: int = 3, budget: int = 500
     ) -> "recall.inject.Rendered":
         """Return what a prompt of a coding session should be told: the statements that govern it, or nothing at all.
 

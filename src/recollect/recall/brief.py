@@ -16,12 +16,22 @@ TYPES: Final = ("preference", "procedure", "decision", "gotcha", "identity", "ru
 """The types that are worth knowing whatever the task is."""
 MAX_CHOSEN: Final = 500
 """How many memories that are pinned, and how many of these types, are looked at."""
-WORTH: Final = {"rule": 2.0, "identity": 2.0, "preference": 2.0, "procedure": 2.0, "decision": 1.6, "gotcha": 1.2, "fact": 0.4}
+WORTH: Final = {
+    "rule": 2.0,
+    "identity": 2.0,
+    "preference": 2.0,
+    "procedure": 2.0,
+    "decision": 1.6,
+    "gotcha": 1.2,
+    "fact": 0.4,
+}
 """What a type is worth to a session whose task is not known yet."""
 MAX_USUAL_CHARACTERS: Final = 160
 """Longer statements take the place of two others."""
 _GOVERNS: Final = regex(
-    r"(?<!\w)(?:always|never|only|must|no|not|every|each|all|before|from now on|do ?n[o']?t|everything|instead of|use|tests?)(?!\w)", re.IGNORECASE
+    r"(?<!\w)(?:always|never|only|must|no|not|every|each|all|before|from now on|do ?n[o']?t|everything"
+    r"|instead of|use|tests?)(?!\w)",
+    re.IGNORECASE,
 )
 
 

@@ -110,7 +110,7 @@ CUES: Final = (
         "preference",
         "(?:i|we) (?:strongly |really )?(?:prefer|like|hate|dislike|insist|care about|expect)",
         "(?:i|we) do ?n[o']?t (?:want|like|need|use|do|write|allow|accept|ship|merge|touch)",
-        "i['’ ]?d (?:rather|prefer)",
+        "i['\u2019 ]?d (?:rather|prefer)",
         "makes? it easier for me",
         "for my taste",
     ),
@@ -126,7 +126,8 @@ CUES: Final = (
         "anywhere",
         "everywhere",
         "nobody",
-        r"do ?n[o']?t (?:touch|use|commit|merge|push|deploy|put|add|write|call|log|store|change|edit|create|treat|run)",
+        r"do ?n[o']?t (?:touch|use|commit|merge|push|deploy|put|add|write|call|log|store|change|edit|create"
+        r"|treat|run)",
         r"avoid \S+",
         "stick (?:to|with)",
         "only",
@@ -135,7 +136,8 @@ CUES: Final = (
     _cue(
         2.0,
         "preference",
-        r"(?:^|[,;:.]\s+)(?:and |so |but |ok(?:ay)?,? |yes,? |agreed?,? )?no (?!wait|idea|problem|worries|need|thanks|way|longer|more|rush|hurry|changes?|one|it|this|that|the)[\w`'-]+",
+        r"(?:^|[,;:.]\s+)(?:and |so |but |ok(?:ay)?,? |yes,? |agreed?,? )?no (?!wait|idea|problem|worries|need"
+        r"|thanks|way|longer|more|rush|hurry|changes?|one|it|this|that|the)[\w`'-]+",
     ),
     _cue(1.5, None, r"make sure", r"please(?= (?:always|never|use|keep|write|name|no|do ?n))"),
     _cue(
@@ -146,7 +148,7 @@ CUES: Final = (
         "note (?:to self|that)",
         "write (?:this|that|it) down",
         "for the record",
-        "don['’]?t forget",
+        "don['\u2019]?t forget",
         "important",
         "be careful",
         "careful",
@@ -170,11 +172,12 @@ CUES: Final = (
     _cue(
         3.0,
         "decision",
-        r"let['’]?s (?:do|use|go|take|keep|make|call|stick|stay|drop|switch|move|have|say|start|just)",
-        "(?:we|i)(?:['’]?ll| will| would)? (?:go|went|going|are going|['’]?re going) (?:with|for|back)",
+        r"let['\u2019]?s (?:do|use|go|take|keep|make|call|stick|stay|drop|switch|move|have|say|start|just)",
+        "(?:we|i)(?:['\u2019]?ll| will| would)? (?:go|went|going|are going|['\u2019]?re going) (?:with|for|back)",
         "decided",
         "decision",
-        "(?:we|i)(?:['’]re| are)? (?:drop|dropp(?:ed|ing)|switch(?:ed|ing)?|moved?|moving|migrat(?:e|ed|ing)|stay(?:ing)? (?:with|on|at)|settled?|agreed|chose)",
+        "(?:we|i)(?:['\u2019]re| are)? (?:drop|dropp(?:ed|ing)|switch(?:ed|ing)?|moved?|moving|migrat(?:e|ed"
+        "|ing)|stay(?:ing)? (?:with|on|at)|settled?|agreed|chose)",
         r"[\w./-]+ it is",
         r"switching to",
         "goes? out completely",
@@ -183,7 +186,9 @@ CUES: Final = (
         2.0,
         "decision",
         r"then$",
-        r"(?:^|[.,] )(?:ok(?:ay)?|fine|yes|yeah|agree[d]?|right|good|sure|sounds (?:good|right)|perfect|makes sense)[,.:]? (?:but |so |and )?(?!push|commit|go|do|run|merge|thanks?|thx|ship|next|now|i|its?|that|whats?|how)[\w`]",
+        r"(?:^|[.,] )(?:ok(?:ay)?|fine|yes|yeah|agree[d]?|right|good|sure|sounds (?:good|right)|perfect"
+        r"|makes sense)[,.:]? (?:but |so |and )?(?!push|commit|go|do|run|merge|thanks?|thx|ship|next|now|i|its?"
+        r"|that|whats?|how)[\w`]",
         "as secondary",
         "is what (?:matters|counts|we want)",
         r"(?:stays?|remains?) (?:below|above|at|on|in|with|as|the|open|off|utc)",
@@ -193,10 +198,14 @@ CUES: Final = (
     _cue(
         2.0,
         "fact",
-        r"(?:we|they|i) (?:use|run|deploy|release|ship|have|host|keep|store|build|are on|pay|call|name|test|write|target|support|meet)",
-        r"(?:lives?|listens?|runs?|sits?|is|are|goes?|go|comes?|come|belongs?|points?) (?:in|on|at|under|to|from|through|via|behind|over|as)",
-        r"(?:is|are|['’]s) (?:called|named|hosted|owned|managed|in charge|responsible|reachable|deployed|stored|kept|the (?:contact|owner|one))",
-        r"(?:owns?|reviews?|maintains?|manages?|handles?|approves?|has taken over|took over|takes over|is the contact)",
+        r"(?:we|they|i) (?:use|run|deploy|release|ship|have|host|keep|store|build|are on|pay|call|name|test"
+        r"|write|target|support|meet)",
+        r"(?:lives?|listens?|runs?|sits?|is|are|goes?|go|comes?|come|belongs?|points?) (?:in|on|at|under|to|from"
+        r"|through|via|behind|over|as)",
+        r"(?:is|are|['\u2019]s) (?:called|named|hosted|owned|managed|in charge|responsible|reachable|deployed"
+        r"|stored|kept|the (?:contact|owner|one))",
+        r"(?:owns?|reviews?|maintains?|manages?|handles?|approves?|has taken over|took over|takes over"
+        r"|is the contact)",
         r"ask (?:her|him|them|[a-z]+) (?:about|for|if|when)",
         r"(?:definition|meaning) of",
         r"(?:means|stands for)",
@@ -207,7 +216,8 @@ CUES: Final = (
     _cue(
         1.5,
         "fact",
-        r"[\w`)/-]+ (?:is|are) (?!you|it|this|that|there|we|i|broken|failing|down|red|green|slow|wrong|weird|annoying|insane|great|nice|good|fine|ok|cool|done|gone|happy)\w",
+        r"[\w`)/-]+ (?:is|are) (?!you|it|this|that|there|we|i|broken|failing|down|red|green|slow|wrong|weird"
+        r"|annoying|insane|great|nice|good|fine|ok|cool|done|gone|happy)\w",
     ),
     _cue(
         1.0,
@@ -248,7 +258,8 @@ CUES: Final = (
     _cue(
         2.0,
         "procedure",
-        r"(?:tests?|builds?|releases?|deploys?|deployments?|migrations?|linting|formatting|setup|env|environment|install)(?: \w+){0,2}(?: are| is| run| runs| with| via|:|=)",
+        r"(?:tests?|builds?|releases?|deploys?|deployments?|migrations?|linting|formatting|setup|env|environment"
+        r"|install)(?: \w+){0,2}(?: are| is| run| runs| with| via|:|=)",
         r"(?:run|start|launch|do) (?:\S+ ){0,4}(?:with|via|through|using|by) ",
         r"first,? then",
         r"(?:always|before) run",
@@ -258,7 +269,8 @@ CUES: Final = (
     _cue(
         4.5,
         "fact",
-        rf"(?:put|set|move|raise|lower|make|bump|change|pin|switch|increase|decrease|limit|cap)(?: \S+){{0,8}} (?:to|on|at|=|it|port) {_VALUE}",
+        rf"(?:put|set|move|raise|lower|make|bump|change|pin|switch|increase|decrease|limit"
+        rf"|cap)(?: \S+){{0,8}} (?:to|on|at|=|it|port) {_VALUE}",
         r"(?:put|move|raise|lower|pin|bump)\b.{0,100}?(?<![\w.-])\d{2,5}",
         r"(?:leave|keep) (?:it|them|that) (?:there|that way|like that|as is|so)",
         r"call (?:it|them|that) \S+",
@@ -273,7 +285,7 @@ CUES: Final = (
         "otherwise",
         "so that",
         "due to",
-        "that['’]?s why",
+        "that['\u2019]?s why",
         "or else",
         "for that reason",
         "breaks?",
@@ -287,18 +299,25 @@ AGAINST: Final = (
     _cue(
         -3.0,
         None,
-        r"^(?:ok(?:ay)?[,. ]+|and |then |now |please |so |also |yes[,. ]+|good[,. ]+|great[,. ]+|nice[,. ]+|next:? )*(?:(?:can|could|would|will) you |please |pls |go ahead and |just )?"
-        r"(?:run|fix|push|commit|add|make|look|show|check|try|write|delete|remove|rename|explain|find|open|close|start|do|test|build"
-        r"|install|create|implement|update|merge|deploy|tell|give|list|read|see|continue|resume|revert|undo|rerun|retry|answer|draft|summari[sz]e|put|move|take|have a look|lets? see|bump|tag|rebase|squash|refactor|split|extract|replace|change|set)\b",
+        r"^(?:ok(?:ay)?[,. ]+|and |then |now |please |so |also |yes[,. ]+|good[,. ]+|great[,. ]+|nice[,. ]+"
+        r"|next:? )*(?:(?:can|could|would|will) you |please |pls |go ahead and |just )?"
+        r"(?:run|fix|push|commit|add|make|look|show|check|try|write|delete|remove|rename|explain|find|open|close"
+        r"|start|do|test|build"
+        r"|install|create|implement|update|merge|deploy|tell|give|list|read|see|continue|resume|revert|undo"
+        r"|rerun|retry|answer|draft|summari[sz]e|put|move|take|have a look|lets? see|bump|tag|rebase|squash"
+        r"|refactor|split|extract|replace|change|set)\b",
     ),
     # how things go right now
     _cue(
         -2.5,
         None,
-        r"(?<!should )(?<!must )(?:fails?|failed|failing|hangs?|crash(?:es|ed)?|leaks?|broke|broken|does ?n[o']?t (?:work|start|come)|is (?:slow|red|green|down|flaky)|complains?|stuck|out of disk|too slow|is a mess|are a mess)",
+        r"(?<!should )(?<!must )(?:fails?|failed|failing|hangs?|crash(?:es|ed)?|leaks?|broke|broken"
+        r"|does ?n[o']?t (?:work|start|come)|is (?:slow|red|green|down|flaky)|complains?|stuck|out of disk"
+        r"|too slow|is a mess|are a mess)",
         r"(?:it|that|this|everything) works?",
-        r"^(?:\S+ ){0,4}(?:was|were|got|did|went|came|had|tried|merged|applied|saw|noticed|opened|asked|thought|forgot)",
-        r"i(?:['’]?m| am) (?:tired|off|back|going|trying|looking|working|seeing|getting)",
+        r"^(?:\S+ ){0,4}(?:was|were|got|did|went|came|had|tried|merged|applied|saw|noticed|opened|asked|thought"
+        r"|forgot)",
+        r"i(?:['\u2019]?m| am) (?:tired|off|back|going|trying|looking|working|seeing|getting)",
         r"(?:yesterday|this morning|last night|just now|right now|at the moment)",
         r"(?:customers?|users?|people|somebody|someone) (?:complain|report|ask|see|say|want)s?",
         r"whats? (?:left|next|this|going on)",
@@ -314,8 +333,8 @@ AGAINST: Final = (
         r"i want (?:a|an) ",
         r"for (?:today|tonight)$",
     ),
-    _cue(-1.5, None, r"^(?:it|this|that|those|these|thats|its|it['’]s|that['’]s) "),
-    _cue(-1.0, None, r"^(?:i|i['’]?ll|i['’]?m|im) (?!want|prefer|hate|like|dislike|expect)"),
+    _cue(-1.5, None, r"^(?:it|this|that|those|these|thats|its|it['\u2019]s|that['\u2019]s) "),
+    _cue(-1.0, None, r"^(?:i|i['\u2019]?ll|i['\u2019]?m|im) (?!want|prefer|hate|like|dislike|expect)"),
     # chatter
     _cue(
         -3.0,
@@ -339,37 +358,51 @@ AGAINST: Final = (
 )
 
 _QUESTION: Final = regex(
-    r"\?\s*$|^(?:ok(?:ay)?[, ]+|and |but |so |hm+[, ]+|now[, ]+|also )*(?:what|whats|what['’]s|who|whos|where|wheres|when|why|how|hows|which|can (?:you|we|i)|could (?:you|we|i)"
-    r"|would (?:you|it)|should (?:we|i)|shall (?:we|i)|do (?:we|you|i)|does|did|is (?:it|there|this|that|the)|are (?:there|we|you|the)|any (?:idea|thoughts)|thoughts)\b",
+    r"\?\s*$|^(?:ok(?:ay)?[, ]+|and |but |so |hm+[, ]+|now[, ]+|also )*(?:what|whats|what['\u2019]s|who|whos"
+    r"|where|wheres|when|why|how|hows|which|can (?:you|we|i)|could (?:you|we|i)"
+    r"|would (?:you|it)|should (?:we|i)|shall (?:we|i)|do (?:we|you|i)|does|did|is (?:it|there|this|that|the)"
+    r"|are (?:there|we|you|the)|any (?:idea|thoughts)|thoughts)\b",
     re.IGNORECASE,
 )
 _JOKE: Final = regex(
-    r"(?<!\w)(?:lol|lmao|rofl|haha\w*|hehe|jk|just kidding|kidding|joking|joke|/s|what could (?:possibly )?go wrong|yeah,? right|as if|some ?day|sarcasm|not seriously)(?!\w)"
+    r"(?<!\w)(?:lol|lmao|rofl|haha\w*|hehe|jk|just kidding|kidding|joking|joke|/s"
+    r"|what could (?:possibly )?go wrong|yeah,? right|as if|some ?day|sarcasm|not seriously)(?!\w)"
     r"|[😂🤣🙃😜😝😉😅😆🤪🤡]|;-?\)",
     re.IGNORECASE,
 )
 _HYPOTHETICAL: Final = regex(
-    r"(?<!\w)(?:what if|if (?:we|they|you|i|it|he|she) (?:ever|had|were|would|could)|imagine|maybe|perhaps|probably|might|would be (?:nice|cool|great)|i was thinking|(?:was |am |been )?thinking (?:of|about)"
-    r"|i wonder|random (?:thought|idea)|in theory|hypothetically|one could|we could|could be|not sure|i guess|no idea|if only|wish(?:es)?|suppose|(?:was|were) going to)(?!\w)",
+    r"(?<!\w)(?:what if|if (?:we|they|you|i|it|he|she) (?:ever|had|were|would|could)|imagine|maybe|perhaps"
+    r"|probably|might|would be (?:nice|cool|great)|i was thinking|(?:was |am |been )?thinking (?:of|about)"
+    r"|i wonder|random (?:thought|idea)|in theory|hypothetically|one could|we could|could be|not sure|i guess"
+    r"|no idea|if only|wish(?:es)?|suppose|(?:was|were) going to)(?!\w)",
     re.IGNORECASE,
 )
 _RETRACTION: Final = regex(
-    r"(?<!\w)(?:no,? wait|wait,? no|actually,? no|forget (?:it|that|about it|what i said)|never ?mind|nvm|scratch that|ignore that|disregard (?:that|it)|on second thoughts?|i take (?:it|that) back|nah)(?!\w)",
+    r"(?<!\w)(?:no,? wait|wait,? no|actually,? no|forget (?:it|that|about it|what i said)|never ?mind|nvm"
+    r"|scratch that|ignore that|disregard (?:that|it)|on second thoughts?|i take (?:it|that) back|nah)(?!\w)",
     re.IGNORECASE,
 )
 _REPORTED: Final = regex(
-    r"(?<!\w)(?:the (?:ticket|issue|docs?|readme|manual|spec|article|post|guide|error|comment|customer|reviewer)s? (?:says?|said|reads?|wants?)|according to the (?:docs?|readme|manual)|from the [\w.-]+ (?:readme|docs?|manual)"
+    r"(?<!\w)(?:the (?:ticket|issue|docs?|readme|manual|spec|article|post|guide|error|comment|customer"
+    r"|reviewer)s? (?:says?|said|reads?|wants?)|according to the (?:docs?|readme|manual)"
+    r"|from the [\w.-]+ (?:readme|docs?|manual)"
     r"|[\w]+s idea)(?!\w)",
     re.IGNORECASE,
 )
 _EVERYWHERE: Final = regex(
-    r"(?<!\w)(?:in|for|across|on) (?:all|any|every(?: one)?|each)(?: of)? (?:my|our|the|your)? ?(?:other )?(?:projects?|repos?|repositor(?:y|ies)|codebases?)(?!\w)"
-    r"|(?<!\w)(?:wherever i work|(?:no matter|regardless of) (?:which|what) (?:project|repo)\w*|in general,? (?:for me|with me)|whatever (?:the )?(?:project|repo)\w*)(?!\w)",
+    r"(?<!\w)(?:in|for|across|on) (?:all|any|every(?: one)?|each)(?: of)? (?:my|our|the"
+    r"|your)? ?(?:other )?(?:projects?|repos?|repositor(?:y|ies)|codebases?)(?!\w)"
+    r"|(?<!\w)(?:wherever i work|(?:no matter|regardless of) (?:which|what) (?:project|repo)\w*"
+    r"|in general,? (?:for me|with me)|whatever (?:the )?(?:project|repo)\w*)(?!\w)",
     re.IGNORECASE,
 )
 _TEMPORARY: Final = regex(
-    r"(?<!\w)(?:until|till|til|for now|for the (?:moment|time being|next|rest of)|for (?:a|one|two|three|the next|this) (?:\w+ )?(?:days?|weeks?|months?|sprint)|temporar(?:y|ily)|(?:this|next) (?:week|month|sprint|release)(?: only)?"
-    r"|today only|just (?:for )?(?:today|this once|this week|now)|for (?:\w+) only|(?:from|between) the \d+\w* (?:to|and|till|until) the \d+\w*|while \w+ is (?:away|on holiday|on vacation|out|sick)|as long as|away until|this once)(?!\w)",
+    r"(?<!\w)(?:until|till|til|for now|for the (?:moment|time being|next|rest of)|for (?:a|one|two|three"
+    r"|the next|this) (?:\w+ )?(?:days?|weeks?|months?|sprint)|temporar(?:y|ily)|(?:this|next) (?:week|month"
+    r"|sprint|release)(?: only)?"
+    r"|today only|just (?:for )?(?:today|this once|this week|now)|for (?:\w+) only|(?:from"
+    r"|between) the \d+\w* (?:to|and|till|until) the \d+\w*|while \w+ is (?:away|on holiday|on vacation|out"
+    r"|sick)|as long as|away until|this once)(?!\w)",
     re.IGNORECASE,
 )
 _LASTING: Final = regex(
@@ -377,24 +410,35 @@ _LASTING: Final = regex(
     re.IGNORECASE,
 )
 _ONE_TIME: Final = regex(
-    r"(?<!\w)(?:this (?:one|time|once)|just once|for this (?:one|apply|run|time|commit|pr|push)|only this|exception(?:ally)?|its? an emergency)(?!\w)",
+    r"(?<!\w)(?:this (?:one|time|once)|just once|for this (?:one|apply|run|time|commit|pr|push)|only this"
+    r"|exception(?:ally)?|its? an emergency)(?!\w)",
     re.IGNORECASE,
 )
 _ACKNOWLEDGED: Final = regex(
-    r"^(?:noted|got it|understood|will do|clear|good to know|i['’]?ll (?:remember|keep|stick|use|run|remind|follow|do)|thanks(?:,|:| for)|okay?[:,]|sure[:,]|right[:,]|agreed|then (?:i|it)|so[: ]|\S+(?: \S+){0,3},? then\b|i have it|makes sense)",
+    r"^(?:noted|got it|understood|will do|clear|good to know|i['\u2019]?ll (?:remember|keep|stick|use|run|remind"
+    r"|follow|do)|thanks(?:,|:| for)|okay?[:,]|sure[:,]|right[:,]|agreed|then (?:i|it)|so[: ]"
+    r"|\S+(?: \S+){0,3},? then[.,:;]|i have it|makes sense)",
     re.IGNORECASE,
 )
 _COMPLAINT: Final = regex(
-    r"(?<!\w)(?:why|fails?|failed|failing|hangs?|hung|error|exception|traceback|crash\w*|leaks?|broken|broke|wrong|flaky|slow|refused|denied|doesn['’]?t|does not|can['’]?t|cannot|won['’]?t|stuck|bug|complain\w*|double|missing|never (?:become|finish)|out of \w+|whats (?:this|going on|wrong))(?!\w)",
+    r"(?<!\w)(?:why|fails?|failed|failing|hangs?|hung|error|exception|traceback|crash\w*|leaks?|broken|broke"
+    r"|wrong|flaky|slow|refused|denied|doesn['\u2019]?t|does not|can['\u2019]?t|cannot|won['\u2019]?t|stuck|bug"
+    r"|complain\w*|double|missing|never (?:become|finish)|out of \w+|whats (?:this|going on|wrong))(?!\w)",
     re.IGNORECASE,
 )
 _CAUSE: Final = regex(
-    r"(?<!\w)(?:because|since|cause|reason|that['’]?s why|due to|found it|there it is|comes? from|belongs? to|(?:which|that) (?:\w+ )?(?:means|makes|breaks|merges|locks|sends no)|so (?:the|every|each|all|after|it|they)|the (?:problem|culprit|issue) is"
-    r"|needs?|expects?|uses? .{1,40} and so|without|instead of|reads? (?:them )?once|never|no longer|lost its|only (?:active|when|if)|fills? (?:up )?with|still (?:holds?|says?|points?))(?!\w)",
+    r"(?<!\w)(?:because|since|cause|reason|that['\u2019]?s why|due to|found it|there it is|comes? from"
+    r"|belongs? to|(?:which|that) (?:\w+ )?(?:means|makes|breaks|merges|locks|sends no)|so (?:the|every|each|all"
+    r"|after|it|they)|the (?:problem|culprit|issue) is"
+    r"|needs?|expects?|uses? .{1,40} and so|without|instead of|reads? (?:them )?once|never|no longer|lost its"
+    r"|only (?:active|when|if)|fills? (?:up )?with|still (?:holds?|says?|points?))(?!\w)",
     re.IGNORECASE,
 )
 _REMEDY: Final = regex(
-    r"(?<!\w)(?:remedy|fix(?:ed)?|cure|solution|workaround|(?:has|have|needs?) to|must|should|(?:you )?need(?:s|ed)? (?:a|an|the|to)|run `|set `|use `|add(?:ed)? |call `|instead|safe to|the way out|that['’]?s why|for that reason|locally:|on the \w+: `|re-?create|rewritten|so (?:every|each|the) \w+ (?:that|needs?|has|keeps?)|memoi[sz]e)(?!\w)",
+    r"(?<!\w)(?:remedy|fix(?:ed)?|cure|solution|workaround|(?:has|have|needs?) to|must|should|(?:you )?need(?:s"
+    r"|ed)? (?:a|an|the|to)|run `|set `|use `|add(?:ed)? |call `|instead|safe to|the way out|that['\u2019]?s why"
+    r"|for that reason|locally:|on the \w+: `|re-?create|rewritten|so (?:every|each|the) \w+ (?:that|needs?|has"
+    r"|keeps?)|memoi[sz]e)(?!\w)",
     re.IGNORECASE,
 )
 _LABEL: Final = regex(
@@ -402,32 +446,43 @@ _LABEL: Final = regex(
 )
 _LABEL_TYPES: Final = {"decision": "decision", "decided": "decision", "rule": "preference", "remember": "fact"}
 _ABOUT_PROJECT: Final = regex(
-    r"(?<!\w)(?:who|whos|where|which|when|whats the|what['’]s the|what is the (?!difference|best|meaning|point)|is (?:the )?\w+ (?:a|an|the)|what (?:port|version|range|branch|account|key|type|format)s?|how (?:many|long|often))(?!\w)",
+    r"(?<!\w)(?:who|whos|where|which|when|whats the|what['\u2019]s the|what is the (?!difference|best|meaning"
+    r"|point)|is (?:the )?\w+ (?:a|an|the)|what (?:port|version|range|branch|account|key|type|format)s?"
+    r"|how (?:many|long|often))(?!\w)",
     re.IGNORECASE,
 )
 _SEEN_IN_PROJECT: Final = regex(
-    r"(?<!\w)(?:according to|from (?:the |`)|in (?:the )?`|lists?|points? to|is set|configured|restricted to|the \w+ file|codeowners|settings|config|defined in)(?!\w)|`[\w./-]+\.(?:ya?ml|toml|json|env|py|ts|tf\w*|ini|cfg|lock|conf)`",
+    r"(?<!\w)(?:according to|from (?:the |`)|in (?:the )?`|lists?|points? to|is set|configured|restricted to"
+    r"|the \w+ file|codeowners|settings|config|defined in)(?!\w)|`[\w./-]+\.(?:ya?ml|toml|json|env|py|ts|tf\w*"
+    r"|ini|cfg|lock|conf)`",
     re.IGNORECASE,
 )
 _SERVES: Final = regex(
-    r"(?:listens?|runs?|is up|serves?|reachable|available|starts?) (?:on|at|under) (?:port )?(?:https?://\S+|`?[\w.]*:?\d{2,5})",
+    r"(?:listens?|runs?|is up|serves?|reachable|available|starts?) (?:on|at|under) (?:port )?(?:https?://\S+"
+    r"|`?[\w.]*:?\d{2,5})",
     re.IGNORECASE,
 )
 _PROPOSAL: Final = regex(
-    r"(?<!\w)(?:i['’]?d (?:take|use|go|say|suggest|recommend|keep|put|make|pick|prefer|write|map|show|add|replace)|i (?:suggest|propose|recommend)|proposal|my (?:suggestion|recommendation)|options?:|is the clean one|the better (?:one|choice)|would be (?:better|cleaner|best)|isn['’]?t possible|is what people expect)(?!\w)",
+    r"(?<!\w)(?:i['\u2019]?d (?:take|use|go|say|suggest|recommend|keep|put|make|pick|prefer|write|map|show|add"
+    r"|replace)|i (?:suggest|propose|recommend)|proposal|my (?:suggestion|recommendation)|options?:"
+    r"|is the clean one|the better (?:one|choice)|would be (?:better|cleaner|best)|isn['\u2019]?t possible"
+    r"|is what people expect)(?!\w)",
     re.IGNORECASE,
 )
 _OPTION: Final = regex(r"^\s*(?:\(?(?P<key>\d|[a-d])[.)])\s+(?P<text>\S.*)$", re.MULTILINE | re.IGNORECASE)
 _CHOICE: Final = regex(
-    r"(?<!\w)(?:(?:do|take|go (?:with|for)|use|pick|prefer|option|number|choose|want|ok|okay|yes,?|definitely) |^)(?:option |number |no\.? )?(?P<key>\d|[a-d](?= |$|[.,]))(?![\w.%:/])",
+    r"(?<!\w)(?:(?:do|take|go (?:with|for)|use|pick|prefer|option|number|choose|want|ok|okay|yes,?|definitely) "
+    r"|^)(?:option |number |no\.? )?(?P<key>\d|[a-d](?= |$|[.,]))(?![\w.%:/])",
     re.IGNORECASE,
 )
 _ACCEPTS: Final = regex(
-    r"^(?:ok(?:ay)?|yes|yep|yeah|sure|fine|agree[d]?|good(?: idea| point)?|right|sounds (?:good|right|fine)|makes sense|perfect|exactly|great|lets? do (?:that|it)|do (?:that|it)|go (?:with that|for it|ahead))(?!\w)",
+    r"^(?:ok(?:ay)?|yes|yep|yeah|sure|fine|agree[d]?|good(?: idea| point)?|right|sounds (?:good|right|fine)"
+    r"|makes sense|perfect|exactly|great|lets? do (?:that|it)|do (?:that|it)|go (?:with that|for it|ahead))(?!\w)",
     re.IGNORECASE,
 )
 _BARE_CHOICE: Final = regex(
-    r"(?:let['’]?s |ok(?:ay)?,? |yes,? |agreed,? )(?:do|go with|use|take) (?:that|it|this)(?: one| way| approach)?",
+    r"(?:let['\u2019]?s |ok(?:ay)?,? |yes,? |agreed,? )(?:do|go with|use|take) (?:that|it|this)(?: one| way"
+    r"| approach)?",
     re.IGNORECASE,
 )
 _NUMBERED: Final = regex(
@@ -436,23 +491,28 @@ _NUMBERED: Final = regex(
 )
 _QUOTED: Final = regex(r"[\"“”][^\"“”]{25,}[\"“”]")
 _LOG_LINE: Final = regex(
-    r"^\s*(?:\$ |>|#|at |File \"|\d{4}-\d\d-\d\d|\[?\d\d:\d\d|Traceback|Error:|ERROR|WARN|INFO|DEBUG|FATAL|\+|-{3}|@@|\||[A-Za-z_.]+(?:Error|Exception)\b)|^\s{2,}\S|^\s*[-*•] "
+    r"^\s*(?:\$ |>|#|at |File \"|\d{4}-\d\d-\d\d|\[?\d\d:\d\d|Traceback|Error:|ERROR|WARN|INFO|DEBUG|FATAL|\+"
+    r"|-{3}|@@|\||[A-Za-z_.]+(?:Error|Exception)\b)|^\s{2,}\S|^\s*[-*•] "
 )
 _INTRODUCES: Final = regex(r":\s*$")
 _SENTENCE_END: Final = regex(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\d\.)\s+(?=\S)|\n+|(?<=\w)\s*;\s+")
 _CLAUSE: Final = regex(
-    r",?\s+(?:and|also)\s+(?=(?:also\s+)?(?:do ?n[o']?t ever|do ?n[o']?t|never|always|please|no \w+ (?:in|on|for|to)|remember|use|the \w+ (?:is|are|goes|must)|before|every|from now on)\b)",
+    r",\s+(?=(?:everything|from now on|never|always)\b)|,?\s+(?:and|also)\s+(?=(?:also\s+)?(?:do ?n[o']?t ever"
+    r"|do ?n[o']?t|never|always|please|no \w+ (?:in|on|for|to)|remember|use|the \w+ (?:is|are|goes|must)|before"
+    r"|every|from now on)\b)",
     re.IGNORECASE,
 )
 _LEAD: Final = regex(
-    r"^(?:(?:ok(?:ay)?|yes|yeah|yep|right|good|great|nice|perfect|cool|super|fine|sure|no+|no no|hm+|ah+|oh|and|also|so|but|btw|by the way|fyi|exactly|well|k|ahh?|one more thing|thanks|thx|beautiful|lovely|👍)\b[\s,.!:;-]*)+",
+    r"^(?:(?:ok(?:ay)?|yes|yeah|yep|right|good|great|nice|perfect|cool|super|fine|sure|no+|no no|hm+|ah+|oh|and"
+    r"|also|so|but|btw|by the way|fyi|exactly|well|k|ahh?|one more thing|thanks|thx|beautiful|lovely"
+    r"|👍)\b[\s,.!:;-]*)+",
     re.IGNORECASE,
 )
 _NEW_TOPIC: Final = regex(
     r"(?:and|also|btw|by the way|oh|second(?:ly)?|another|one more|next|fyi|plus|besides|separately)\b", re.IGNORECASE
 )
 _BACKTICKS: Final = regex(r"`[^`]*`")
-_WORD: Final = regex(r"[\w'’`./-]+")
+_WORD: Final = regex(r"[\w'\u2019`./-]+")
 
 
 def distill(turns: Sequence[SpokenTurn]) -> list[Statement]:
@@ -598,9 +658,7 @@ def _type(content: str, suggested: StatementType | None) -> StatementType:
     return suggested or "fact"
 
 
-def _statement(
-    content: str, kind: StatementType, at: int, turn: SpokenTurn, *, confidence: float = 0.8
-) -> Statement:
+def _statement(content: str, kind: StatementType, at: int, turn: SpokenTurn, *, confidence: float = 0.8) -> Statement:
     content = _shortened(content)
     return Statement(
         content=content,
@@ -741,7 +799,9 @@ def _topic(content: str, turns: Sequence[SpokenTurn], at: int) -> str:
     """Return what a terse statement is about, from the person's words before it in the session."""
     if len(_TELLING.findall(content)) > MAX_TERSE_WORDS or not at or turns[at - 1].by_person:
         return ""
-    earlier = next((typed for turn in reversed(turns[:at]) if turn.by_person and (typed := typed_words(turn.words))), "")
+    earlier = next(
+        (typed for turn in reversed(turns[:at]) if turn.by_person and (typed := typed_words(turn.words))), ""
+    )
     return _shortened(earlier)[:MAX_TOPIC_CHARACTERS] if len(_TELLING.findall(earlier)) > 2 else ""
 
 
@@ -809,7 +869,8 @@ def _explains(said: str, asked: str, sentences: Sequence[str]) -> str:
     cause, remedy = _CAUSE.search(said), _REMEDY.search(said)
     troubled = bool(asked and _COMPLAINT.search(asked))
     named = re.search(
-        r"(?<!\w)(?:cause|remedy|found it|there it is|that['’]?s why|the cure|for that reason|good that you asked|the fix)(?!\w)",
+        r"(?<!\w)(?:cause|remedy|found it|there it is|that['\u2019]?s why|the cure|for that reason"
+        r"|good that you asked|the fix)(?!\w)",
         said,
         re.IGNORECASE,
     )

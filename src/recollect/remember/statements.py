@@ -20,7 +20,7 @@ from recollect.records import DISTILLED, STATEMENT_TYPES, Filter, Memory, Scope
 from recollect.remember.clean import superseding
 from recollect.remember.context import IngestContext
 from recollect.text.changes import announces_change
-from recollect.text.wording import stems_of
+from recollect.text.wording import stems_of, word_table
 from recollect.trust import may_replace
 from recollect.vectors import matrix, pack
 
@@ -32,27 +32,35 @@ NEAR_SUBJECT: Final = 0.5
 """How alike they are if one gives another value, or lifts or drops what the other says."""
 
 _CHANGES: Final = regex(
-    r"(?<!\w)(?:go(?:es|ing)? back|back to|switch(?:ed|ing|es)?|drop(?:s|ped|ping)?|rais(?:e|es|ed|ing)|lower(?:s|ed)?|mov(?:e|es|ed|ing)"
-    r"|replac(?:e|es|ed|ing)|after all|from now on|(?:is|are) (?:gone|over|back|open|dead)|no longer|instead of|taken over|takes over"
-    r"|took over|collides?|too (?:early|late|slow|expensive|small|big|long|short)|make (?:it|that|them)|chang(?:e|es|ed|ing)|bump(?:ed)?"
+    r"(?<!\w)(?:go(?:es|ing)? back|back to|switch(?:ed|ing|es)?|drop(?:s|ped|ping)?|rais(?:e|es|ed|ing)"
+    r"|lower(?:s|ed)?|mov(?:e|es|ed|ing)"
+    r"|replac(?:e|es|ed|ing)|after all|from now on|(?:is|are) (?:gone|over|back|open|dead)|no longer|instead of"
+    r"|taken over|takes over"
+    r"|took over|collides?|too (?:early|late|slow|expensive|small|big|long|short)|make (?:it|that|them)"
+    r"|chang(?:e|es|ed|ing)|bump(?:ed)?"
     r"|differs?|different|now|again|any ?more|signed off)(?!\w)",
     re.IGNORECASE,
 )
 _FORBIDS: Final = regex(
-    r"(?<!\w)(?:never|do ?n[o'’]?t|not|no|nothing|until|till|only|frozen|off limits|away|closed|must not)(?!\w)",
+    r"(?<!\w)(?:never|do ?n[o'\u2019]?t|not|no|nothing|until|till|only|frozen|off limits|away|closed|must not)(?!\w)",
     re.IGNORECASE,
 )
 _ALLOWS: Final = regex(
-    r"(?<!\w)(?:can|may|(?:is|are|can|may|gets?|allowed|open)\b.{0,30}\bagain|(?:is|are) (?:back|over|open|done|allowed|fine now)|allowed|signed off|lifted|from now on)(?!\w)",
+    r"(?<!\w)(?:can|may|(?:is|are|can|may|gets?|allowed|open)\b.{0,30}\bagain|(?:is|are) (?:back|over|open|done"
+    r"|allowed|fine now)|allowed|signed off|lifted|from now on)(?!\w)",
     re.IGNORECASE,
 )
 _DROPS: Final = regex(
-    r"(?<!\w)(?:drop(?:s|ped|ping)?|remove[sd]?|instead of|replac(?:e|es|ed|ing)|no longer(?: use)?|goes out|killed|moved? (?:away )?from|(?:taken?|took|takes) over|(?:get|got) rid of)"
-    r"\s+(?:the |our |using )?[`'\"]?(?P<what>[\w.-]+)|[`'\"]?(?P<gone>[\w.-]+)[`'\"]? (?:is|are) (?:gone|dead|out|dropped|removed)",
+    r"(?<!\w)(?:drop(?:s|ped|ping)?|remove[sd]?|instead of|replac(?:e|es|ed|ing)|no longer(?: use)?|goes out"
+    r"|killed|moved? (?:away )?from|(?:taken?|took|takes) over|(?:get|got) rid of)"
+    r"\s+(?:the |our |using )?[`'\"]?(?P<what>[\w.-]+)|[`'\"]?(?P<gone>[\w.-]+)[`'\"]? (?:is|are) (?:gone|dead"
+    r"|out|dropped|removed)",
     re.IGNORECASE,
 )
 _REVERSES: Final = regex(
-    r"(?<!\w)(?:go(?:es|ing)? back|after all|revert(?:ed|s)?|(?:changed|change) (?:my|our) minds?|the other way|undo)(?!\w)", re.IGNORECASE
+    r"(?<!\w)(?:go(?:es|ing)? back|after all|revert(?:ed|s)?|(?:changed|change) (?:my|our) minds?|the other way"
+    r"|undo)(?!\w)",
+    re.IGNORECASE,
 )
 _KINDS: Final = (
     ("day", regex(r"\b(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:days?)?\b(?! the)", re.IGNORECASE)),
@@ -142,7 +150,7 @@ def _replaces(later: _Subject, earlier: _Subject, rarity: Mapping[str, float], c
         return _names_old_value(new, old) and alike >= NEAR_SUBJECT / 2
     if alike >= SAME_SUBJECT and _REVERSES.search(new):
         return True
-    return _names_old_value(new, old) or _other_value(new, old) or _lifts(new, old) or _drops(new, old, shared)
+    return _names_old_value(new, old) or _other_value(new, old) or _lifts(new, old) or _drops(new, shared)
 
 
 def _values(text: str) -> dict[str, frozenset[str]]:
@@ -172,34 +180,11 @@ def _same_head(new: str, old: str) -> bool:
     return any(ours[head] != theirs[head] for head in shared)
 
 
-_HEADLESS: Final = frozenset(
-    [
-        "the",
-        "and",
-        "for",
-        "with",
-        "than",
-        "least",
-        "most",
-        "about",
-        "top",
-        "only",
-        "over",
-        "under",
-        "below",
-        "above",
-        "from",
-        "until",
-        "till",
-        "before",
-        "after",
-        "every",
-        "than",
-        "next",
-        "last",
-        "line",
-        "version",
-    ]
+_HEADLESS: Final = word_table(
+    """
+    the and for with than least most about top only over under below above from until till before after every
+    next last line version
+    """
 )
 
 
@@ -207,7 +192,7 @@ def _lifts(new: str, old: str) -> bool:
     return bool(_FORBIDS.search(old) and _ALLOWS.search(new))
 
 
-def _drops(new: str, old: str, shared: Collection[str]) -> bool:
+def _drops(new: str, shared: Collection[str]) -> bool:
     """Return whether the new text drops a thing that the old one is about."""
     dropped = {(each["what"] or each["gone"]).lower() for each in _DROPS.finditer(new)}
     return any(stems_of(each) & set(shared) for each in dropped if each)

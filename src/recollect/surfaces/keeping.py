@@ -44,9 +44,9 @@ def _claimed(db: str, folder: str = "") -> str:
     """Return the project of *folder*, which is its own from now on; blank without a folder."""
     if not folder:
         return ""
-    import recollect  # noqa: PLC0415  (a hook that starts none loads this module too)
+    from recollect import recollection  # noqa: PLC0415  (a hook that starts none loads this module too)
 
-    with recollect.open(db, model="none") as opened:
+    with recollection.open(db, model="none") as opened:
         return opened.project_of(folder, claim=True) or ""
 
 
