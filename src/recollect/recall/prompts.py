@@ -29,7 +29,7 @@ MAX_STATEMENTS: Final = 2_000
 """How many statements of a project are scored, the newest first."""
 MIN_SCORE: Final = 0.4
 """The score below which a statement is not told."""
-MIN_SCORE_BY_WORDS: Final = 0.34
+MIN_SCORE_BY_WORDS: Final = 0.28
 """The same without a model, where only words count."""
 MAX_BEHIND: Final = 0.3
 """How far behind the best one a statement may be."""
@@ -378,7 +378,7 @@ def _scores(prompt: str, statements: Sequence[Memory], *, cosines: Mapping[int, 
         governs = GOVERNED if rules and any(topic.statement.search(each.content) for topic in started) else 0.0
         governs += ANSWERING if any(answer.search(each.content) for answer in answers) else 0.0
         if cosines is None:
-            found[each.id] = shared + governs / 2
+            found[each.id] = shared + governs
         else:
             found[each.id] = max(0.0, cosines.get(each.id, 0.0)) + WORD_WEIGHT * shared + governs
     return found

@@ -9,12 +9,13 @@ Pasted text, questions, jokes, hypotheticals and what is taken back in the same 
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from recollect.lazy import regex
+from recollect.remember.capture import capture
 from recollect.text.code import fenced_blocks
 from recollect.text.dates import DateMatch, find_dates
 
@@ -163,7 +164,9 @@ CUES: Final = (
     _cue(
         2.0,
         "preference",
-        r"(?:,|;| and| but|\w) not (?:a |an |the |on |in |to |via |by |with |just )?[\w`'\"./-]+",
+        r"(?<=[,;] )not [\w`'\"./-]+",
+        r"(?<!is )(?<!are )(?<!was )(?<!do )(?<!did )(?<!does )(?<!has )(?<!have )(?<!can )(?<!should )(?<!would )"
+        r"(?<!will )(?<!or )(?<!if )(?<!why )(?<!am )not (?!sure|yet|really|that|so|only|a problem)[\w`]+",
         "instead(?: of)?",
         "rather than",
         r"in place of",
@@ -497,7 +500,7 @@ _LOG_LINE: Final = regex(
 _INTRODUCES: Final = regex(r":\s*$")
 _SENTENCE_END: Final = regex(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\d\.)\s+(?=\S)|\n+|(?<=\w)\s*;\s+")
 _CLAUSE: Final = regex(
-    r",\s+(?=(?:everything|from now on|never|always)\b)|,?\s+(?:and|also)\s+(?=(?:also\s+)?(?:do ?n[o']?t ever"
+    r"(?<=,)\s+(?=(?:everything|from now on|never|always)\b)|,?\s+(?:and|also)\s+(?=(?:also\s+)?(?:do ?n[o']?t ever"
     r"|do ?n[o']?t|never|always|please|no \w+ (?:in|on|for|to)|remember|use|the \w+ (?:is|are|goes|must)|before"
     r"|every|from now on)\b)",
     re.IGNORECASE,
@@ -832,6 +835,10 @@ def _of_agent(turns: Sequence[SpokenTurn], at: int) -> Iterator[Statement]:
     said = typed_words(turn.words)
     asked = _last_words_of_person(turns, at)
     sentences = _sentences(said)
+    for marked in capture(turn.words):
+        if marked.source == "self_report":
+            kind = next((each for each in get_args(StatementType) if each == marked.type), "fact")
+            yield _statement(marked.content, kind, at, turn, confidence=marked.confidence)
     labelled = [each for each in sentences if _LABEL.match(each)]
     if labelled and not _ACKNOWLEDGED.match(said):
         label = _LABEL.match(labelled[0])

@@ -114,7 +114,7 @@ def _changed(
         for each in sorted(held, key=lambda each: (each.when, each.id))
     ]
     frequencies = Counter(stem for each in subjects for stem in each.stems)
-    rarity = {stem: math.log((len(subjects) + 1) / (count + 0.5)) for stem, count in frequencies.items()}
+    rarity = {stem: math.log(1 + (len(subjects) + 1) / (count + 0.5)) for stem, count in frequencies.items()}
     gone: dict[int, Memory] = {}
     for at, later in enumerate(subjects):
         if not (announces_change(later.memory.content) or _CHANGES.search(later.memory.content)):

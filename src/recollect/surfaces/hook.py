@@ -133,16 +133,16 @@ def _of_folder(event: Mapping[str, Any], db: Recollection) -> Recollection:
 
 
 def _kept(event: Mapping[str, Any], db: Recollection, report: Report) -> Hooked:
-    """Keep what the agent asked to remember now, and name the transcript that is to be imported."""
+    """Name the transcript to import; without one, keep what the agent asked to remember in its last words."""
+    path = event.get("transcript_path")
+    known = isinstance(path, str) and bool(path) and Path(path).is_file()
     said = event.get("last_assistant_message") or event.get("prompt_response")
-    if isinstance(said, str) and said.strip():
+    if not known and isinstance(said, str) and said.strip():
         try:
             project = _project(event, db, claim=True)
             (db.in_project(project) if project else db).capture(said, embed=False)
-        except RecollectError as error:  # the transcript has it too
+        except RecollectError as error:
             report(str(error))
-    path = event.get("transcript_path")
-    known = isinstance(path, str) and bool(path) and Path(path).is_file()
     if not known:
         report(f"there is no transcript at {path}" if path else "the event names no transcript (transcript_path)")
     return Hooked(transcript=Path(str(path)) if known else None, project=db.project, folder=_folder(event))
