@@ -190,3 +190,15 @@ def test_a_task_is_told_the_rule_that_governs_it_and_that_it_does_not_name(db: R
     db.import_(session(folder, "2026-09-01", "money is always an integer in cents, never a float", "Noted."))
 
     assert "cents" in told(db, folder, "add a discount_amount to the orders and save it")
+
+
+def test_a_forgotten_statement_does_not_come_back_with_its_transcript(db: Recollection, tmp_path: Path) -> None:
+    folder = repository(tmp_path, "shelf", "books/shelf")
+    said = ("never sort the shelf by color", "Noted.")
+    db.import_(session(folder, "2026-09-01", *said))
+    (rule,) = statements(db)
+
+    db.forget(rule.id)
+    db.import_(session(folder, "2026-09-01", *said, "next task please", "Which one?"))
+
+    assert statements(db) == []

@@ -47,6 +47,11 @@ ANSWERING: Final = 0.12
 """What it is worth that a statement holds the kind of thing a question asks for: a day, a person, a port."""
 MIN_BEST_SCORE: Final = 0.32
 """The score below which not even the best statement is told."""
+MIN_TELLING_STEMS: Final = 3
+"""A prompt with fewer significant words is read together with the turn before it."""
+RECENT_PENALTY: Final = 0.1
+"""How much less the words of that turn count than those of the prompt."""
+MAX_RECENT_CHARACTERS: Final = 200
 GENERAL_PENALTY: Final = 0.3
 """How much better a statement must fit a question that any textbook answers."""
 
@@ -345,6 +350,9 @@ def choose_statements(
     asks_if_still = bool(_ASKS_IF_STILL.search(prompt))
     candidates = [each for each in statements if asks_if_still or not is_expired(each, now)]
     scores = _scores(prompt, candidates, cosines=cosines)
+    if (longer := _with_recent(prompt, recent)) != prompt:
+        around = _scores(longer, candidates, cosines=cosines)
+        scores = {row: max(score, around[row] - RECENT_PENALTY) for row, score in scores.items()}
     least = (MIN_SCORE if cosines is not None else MIN_SCORE_BY_WORDS) + (
         GENERAL_PENALTY if is_general(prompt) else 0.0
     )
@@ -360,6 +368,13 @@ def choose_statements(
         and not _stands_there(each, said)
     ]
     return kept[:MAX_TOLD]
+
+
+def _with_recent(prompt: str, recent: Sequence[str]) -> str:
+    """Return a short prompt together with the turn before it, which says what it is about."""
+    if not recent or len(stems_of(prompt)) >= MIN_TELLING_STEMS:
+        return prompt
+    return f"{prompt} {recent[0][:MAX_RECENT_CHARACTERS]}"
 
 
 def _scores(prompt: str, statements: Sequence[Memory], *, cosines: Mapping[int, float] | None) -> dict[int, float]:

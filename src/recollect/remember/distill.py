@@ -7,7 +7,7 @@ Pasted text, questions, jokes, hypotheticals and what is taken back in the same 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Literal, get_args
 
@@ -20,6 +20,8 @@ from recollect.text.code import fenced_blocks
 from recollect.text.dates import DateMatch, find_dates
 
 StatementType = Literal["decision", "preference", "gotcha", "procedure", "fact"]
+MARKED_TYPES: Final[Mapping[str, StatementType]] = {each: each for each in get_args(StatementType)}
+"""The types that an agent may mark what it wants to keep with; another one is a fact."""
 THRESHOLD: Final = 3.0
 """How many points a sentence needs."""
 MIN_WORDS: Final = 3
@@ -447,7 +449,12 @@ _REMEDY: Final = regex(
 _LABEL: Final = regex(
     r"^(?P<label>important|gotcha|decision|decided|rule|lesson|remember|caution|warning)\s*:\s*", re.IGNORECASE
 )
-_LABEL_TYPES: Final = {"decision": "decision", "decided": "decision", "rule": "preference", "remember": "fact"}
+_LABEL_TYPES: Final[Mapping[str, StatementType]] = {
+    "decision": "decision",
+    "decided": "decision",
+    "rule": "preference",
+    "remember": "fact",
+}
 _ABOUT_PROJECT: Final = regex(
     r"(?<!\w)(?:who|whos|where|which|when|whats the|what['\u2019]s the|what is the (?!difference|best|meaning"
     r"|point)|is (?:the )?\w+ (?:a|an|the)|what (?:port|version|range|branch|account|key|type|format)s?"
@@ -837,14 +844,15 @@ def _of_agent(turns: Sequence[SpokenTurn], at: int) -> Iterator[Statement]:
     sentences = _sentences(said)
     for marked in capture(turn.words):
         if marked.source == "self_report":
-            kind = next((each for each in get_args(StatementType) if each == marked.type), "fact")
-            yield _statement(marked.content, kind, at, turn, confidence=marked.confidence)
+            yield _statement(
+                marked.content, MARKED_TYPES.get(marked.type, "fact"), at, turn, confidence=marked.confidence
+            )
     labelled = [each for each in sentences if _LABEL.match(each)]
     if labelled and not _ACKNOWLEDGED.match(said):
         label = _LABEL.match(labelled[0])
         kind = _LABEL_TYPES.get(label["label"].lower() if label else "", "gotcha")
         content = " ".join(_LABEL.sub("", each) for each in labelled)
-        yield _statement(content, kind, at, turn, confidence=0.8)  # type: ignore[arg-type]
+        yield _statement(content, kind, at, turn)
         return
     if re.search(r"(?<!\w)from now on(?!\w)", said, re.IGNORECASE):
         chosen = [each for each in sentences if re.search(r"from now on", each, re.IGNORECASE)]
