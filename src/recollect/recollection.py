@@ -32,6 +32,7 @@ from recollect.options import (
 from recollect.profile import Profile, load_profile
 from recollect.records import (
     ALL_PROJECTS,
+    GLOBAL,
     Fact,
     FactQuery,
     Feedback,
@@ -736,7 +737,38 @@ class Recollection:
             budget=budget,
         )
 
-    def brief(self, *, session: str | None = None, limit: int = 8, budget: int = 500) -> "recall.inject.Rendered":
+    def remind(
+        self, prompt: str, *, recent: Sequence[str] = (), session: str | None = None, limit: int = 3, budget: int = 500
+    ) -> "recall.inject.Rendered":
+        """Return what a prompt of a coding session should be told: the statements that govern it, or nothing at all.
+
+        It reads the project of this view and what holds in all projects. *recent* are the last turns of the session.
+
+        Example:
+            >>> db.remind("ok, thanks").text
+            ''
+        """
+        return recall.prompts.remind(
+            prompt,
+            store=self.store,
+            scope=self._with_global,
+            now=self.now(),
+            embedder=self.models.current,
+            search=lambda text: self.search(text, precise=True, limit=limit * 2),
+            recent=recent,
+            session=self._named(session),
+            project=self._notes,
+            limit=limit,
+            budget=budget,
+        )
+
+    @property
+    def _with_global(self) -> Scope:
+        """The projects that a session of this view reads: its own, and what holds in all of them."""
+        own = self.scope.projects
+        return self.scope if own is None else Scope(projects=own | {GLOBAL})
+
+    def brief(self, *, session: str | None = None, limit: int = 14, budget: int = 500) -> "recall.inject.Rendered":
         """Return what a new session should know before anything is asked: what is pinned, decided, preferred.
 
         Example:
@@ -745,7 +777,7 @@ class Recollection:
         """
         return recall.brief.brief(
             self.store,
-            scope=self.scope,
+            scope=self._with_global,
             now=self.now(),
             session=self._named(session),
             project=self._notes,
