@@ -31,6 +31,7 @@ ALWAYS = [
     "reason",
 ]
 STAGES = [
+    "period",
     "drop_dates",
     "languages",
     "build_query",
@@ -101,7 +102,7 @@ def test_only_some_stages_ask_the_store_or_a_model() -> None:
     asking = [stage.name for stage in built(facets=True).stages if stage.asks]
 
     loading = ["vectors", "load", "changes", "rerank", "diversify", "limit", "memories", "facts", "conflicts"]
-    assert asking == ["drop_dates", "languages", "retrieve", *loading, "facets", "suggest", "reason"]
+    assert asking == ["period", "drop_dates", "languages", "retrieve", *loading, "facets", "suggest", "reason"]
 
 
 @pytest.mark.parametrize(
