@@ -456,6 +456,15 @@ class Page(Struct, frozen=True, kw_only=True):
     total: int
 
 
+class Conversation(Struct, frozen=True, kw_only=True):
+    """One conversation: its project and thread, and when its first and its last turn were said."""
+
+    project: str
+    thread: str
+    start: datetime
+    end: datetime
+
+
 class FactQuery(Struct, frozen=True, kw_only=True):
     """Which facts a reader wants: of these memories, about this subject or one of these (in any case), of these types.
 

@@ -20,6 +20,7 @@ from recollect.records import (
     LEDGER,
     NO_FILTER,
     ByteSearch,
+    Conversation,
     EmbeddedMemory,
     Erased,
     Event,
@@ -159,6 +160,12 @@ class MemoryStore(Protocol):
         The page begins *after* a position, if given; the total counts all memories all the same.
         Without *count* the total is the number of ids returned: enough to learn whether there are any.
         """
+        ...
+
+    def conversations(
+        self, *, scope: Scope, where: Filter, limit: int, offset: int = 0, latest: bool = False
+    ) -> tuple[Conversation, ...]:
+        """Return conversations by when they began, then by their first id; the *latest* first if asked."""
         ...
 
     def stats(self, *, scope: Scope) -> StoreStats:

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from recollect.errors import StoreDamaged
 from recollect.records import (
     ALL_PROJECTS,
+    Conversation,
     Event,
     Fact,
     FactQuery,
@@ -24,7 +25,7 @@ from recollect.records import (
 )
 from recollect.stores.change import folded
 from recollect.stores.contract import ALIKE
-from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINE, TRAITS, moment, ranked
+from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINE, TRAITS, instant, moment, ranked
 from recollect.stores.sql.engine import OPEN, Clause, Database, Session, ask, state_of
 from recollect.stores.sql.filters import admits, in_scope
 from recollect.stores.sql.recalls import log_size
@@ -284,6 +285,21 @@ def browse(
         tail = "order by m.happened_at desc, m.id desc limit ? offset ?"
         rows = ask(db, "select m.id from memory m", clause, tail, (limit, offset))
     return Page(ids=tuple(row for (row,) in rows), total=totals[0][0] if totals else len(rows))
+
+
+def conversations(
+    db: Database, *, scope: Scope, where: Filter, limit: int, offset: int = 0, latest: bool = False
+) -> tuple[Conversation, ...]:
+    """Return conversations by when they began."""
+    clause = admits(db.engine, where) & in_scope(db.engine, scope) & Clause("m.thread is not null")
+    way = " desc" if latest else ""
+    tail = f"group by m.project, m.thread order by min(m.happened_at){way}, min(m.id){way} limit ? offset ?"
+    columns = "m.project, m.thread, min(m.happened_at), max(m.happened_at)"
+    rows = ask(db, f"select {columns} from memory m", clause, tail, (limit, offset))
+    return tuple(
+        Conversation(project=project, thread=thread, start=instant(start), end=instant(end))
+        for project, thread, start, end in rows
+    )
 
 
 def stats(db: Database, *, scope: Scope) -> StoreStats:

@@ -62,6 +62,7 @@ class SqlStore:
     facts = again(memories.facts)
     known = again(memories.known)
     browse = again(memories.browse)
+    conversations = again(memories.conversations)
     stats = again(memories.stats)
     erase = erasing.erase
 
