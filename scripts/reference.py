@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from recollect import options, recollection, replies
+from recollect import methods as derived_methods
+from recollect import options, recollection, replies, workspace
 from recollect.embedders import install
 from recollect.operations import OPERATIONS
-from recollect.options import USUAL
 from recollect.surfaces.schema import answers_schema, field_notes
 
 INTRODUCTION = """# The Python face and the JSON answers
@@ -44,13 +44,10 @@ The examples below run on a store of three memories: `We deploy on Fridays` (a d
 """
 MODELS = """Embedding models belong to the machine, not to a store; what `recollect model` does is in
 `recollect.embedders.install`, for the folder `RECOLLECT_MODELS` or `models` in your data folder."""
-OPTIONS = {
-    "SearchOptions": "Options of a search",
-    "FilterOptions": "Options of a list",
-    "InjectOptions": "Options of inject",
-    "MemoryOptions": "Options of add",
-}
-VERB_OF = {"SearchOptions": "search", "FilterOptions": "list", "InjectOptions": "inject", "MemoryOptions": "add"}
+OPTIONS = {"MemoryOptions": "Options of add"}
+VERB_OF = {"MemoryOptions": "add"}
+MODULES = (recollection, workspace, derived_methods)
+CLASSES = ("Workspace", "Methods")
 ABOUT = {
     "where": "a `Filter` made before; keywords beside it take the place of its fields",
     "project": "only memories of this project",
@@ -60,10 +57,12 @@ ABOUT = {
 
 def reference() -> str:
     """Return the page."""
-    tree = ast.parse(Path(inspect.getfile(recollection)).read_text(encoding="utf-8"))
-    opened = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name in ("open", "recover")]
-    (face,) = (each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == "Recollection")
-    methods = [each for each in face.body if isinstance(each, ast.FunctionDef) and not each.name.startswith("_")]
+    bodies = [ast.parse(Path(inspect.getfile(each)).read_text(encoding="utf-8")).body for each in MODULES]
+    functions = [each for body in bodies for each in body if isinstance(each, ast.FunctionDef)]
+    opened = [each for each in functions if each.name in ("open", "recover")]
+    classes = [each for body in bodies for each in body if isinstance(each, ast.ClassDef) and each.name in CLASSES]
+    defined = [each for one in classes for each in one.body if isinstance(each, ast.FunctionDef)]
+    methods = [each for each in defined if not each.name.startswith("_")]
     parts = [INTRODUCTION, *(part for each in opened for part in _function(each, "recollect."))]
     parts += ["## Methods", ", ".join(f"[`{name}`](#{name})" for name in sorted(each.name for each in methods))]
     parts += [part for each in methods for part in _function(each, "db.")]
@@ -120,17 +119,15 @@ def _options(name: str, title: str) -> Iterator[str]:
     kind = getattr(options, name)
     yield f"## {title}"
     yield inspect.getdoc(kind) or ""
-    verbs = (VERB_OF[name],) if name == "MemoryOptions" else ("search", VERB_OF[name])
-    told = [each for verb in verbs for each in OPERATIONS[verb].parameters]
+    told = OPERATIONS[VERB_OF[name]].parameters
     about = {each.name: each.about.replace(" (may be repeated)", "") for each in told}
     about = {**field_notes(replies.Request), **ABOUT, **about}
-    if name == "MemoryOptions":
-        about |= {"project": "the project it belongs to", "kind": "the kind of text it is"}
+    about |= {"project": "the project it belongs to", "kind": "the kind of text it is"}
     rows = [
-        f"| `{key}` | `{_typed(hint)}` | {_usual(key, name)} | {about.get(key, '').replace('|', '/')} |"
+        f"| `{key}` | `{_typed(hint)}` | {about.get(key, '').replace('|', '/')} |"
         for key, hint in get_type_hints(kind).items()
     ]
-    yield "\n".join(["| keyword | type | when not given | |", "|---|---|---|---|", *rows])
+    yield "\n".join(["| keyword | type | |", "|---|---|---|", *rows])
 
 
 def _typed(hint: Any) -> str:
@@ -145,14 +142,6 @@ def _typed(hint: Any) -> str:
     ):
         text = text.replace(long, short)
     return text.replace("|", "\\|")
-
-
-def _usual(key: str, name: str) -> str:
-    if name == "InjectOptions" and key == "precise":
-        return "`True`"
-    if name == "MemoryOptions" or USUAL.get(key) is None or key == "where":
-        return ""
-    return f"`{USUAL[key]!r}`"
 
 
 def _replies() -> Iterator[str]:

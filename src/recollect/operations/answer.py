@@ -13,9 +13,9 @@ from recollect.errors import InputError
 from recollect.files import replacing
 from recollect.operations.request import Call, Parameter, Request, Traits, parameters_of, parse
 from recollect.operations.rights import Rights
-from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.render.layout import Page, plain
+from recollect.workspace import Workspace
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -73,7 +73,7 @@ def for_each(done: Sequence[V], line: Callable[[V], str]) -> Answer[V | Results[
 
 # --- operations -----------------------------------------------------------------------------
 
-Run = Callable[[Recollection, Any, Call], Answer[Any]]
+Run = Callable[[Workspace, Any, Call], Answer[Any]]
 
 
 class Operation(Struct, frozen=True, kw_only=True, dict=True):
@@ -105,7 +105,9 @@ class Operation(Struct, frozen=True, kw_only=True, dict=True):
     def parameters(self) -> tuple[Parameter, ...]:
         """What the command line takes; the project that every request has is a global option there."""
         return tuple(
-            each for each in parameters_of(self.request) if each.hints.only != "program" and not each.hints.is_scope
+            each
+            for each in parameters_of(self.request)
+            if each.hints.only not in ("program", "python") and not each.hints.is_scope
         )
 
     @cached_property
@@ -113,11 +115,34 @@ class Operation(Struct, frozen=True, kw_only=True, dict=True):
         """The parameters that a server takes."""
         return tuple(each for each in parameters_of(self.request) if each.hints.only in ("", "program"))
 
+    @property
+    def method(self) -> str:
+        """Its name in Python."""
+        return self.name.replace("-", "_")
+
+    @property
+    def has_method(self) -> bool:
+        """Whether it is a method in Python: not if its first argument chooses among several actions."""
+        first = next(iter(self.parameters), None)
+        return self.traits.in_python and not (first is not None and first.place and first.kind == "choice")
+
+    @property
+    def narrows_projects(self) -> bool:
+        """Whether its method takes the projects to look in."""
+        return "as_of" in self.request.__struct_fields__
+
+    @property
+    def call_keywords(self) -> Mapping[str, str]:
+        """The fields of `Call` that its method takes, with their types."""
+        own = self.request.__struct_fields__
+        trust = {"trust": 'Trust = "owner"'} if self.rights.touches in ("own", "named") and "trust" not in own else {}
+        return {**trust, **({"progress": "Progress | None = None"} if self.traits.slow else {})}
+
     def parse(self, values: Mapping[str, Any]) -> Any:
         """Return the request that *values* describe; refuse what does not fit."""
         return parse(self.request, self.name, values)
 
-    def answer(self, db: Recollection, given: Request | Mapping[str, Any], call: Call | None = None) -> Answer[Any]:
+    def answer(self, db: Workspace, given: Request | Mapping[str, Any], call: Call | None = None) -> Answer[Any]:
         """Do what is asked, in its project if it names one; *given* is a request, or the values of one."""
         request = given if isinstance(given, Request) else self.parse(given)
         view = db.in_project(request.project) if request.project else db
@@ -127,7 +152,12 @@ class Operation(Struct, frozen=True, kw_only=True, dict=True):
 def operation(run: Run) -> Operation:
     """Make an operation of a function; its request is the type of its second argument, its help its docstring."""
     _, request, *_ = run.__annotations__.values()
-    return Operation(name=run.__name__.strip("_").replace("_", "-"), about=run.__doc__ or "", request=request, run=run)
+    return Operation(
+        name=run.__name__.strip("_").replace("_", "-"),
+        about=(run.__doc__ or "").partition("\n\n")[0],
+        request=request,
+        run=run,
+    )
 
 
 def operations_of(*modules: ModuleType) -> dict[str, Operation]:
@@ -153,3 +183,42 @@ def write_file(path: str | Path, pieces: Iterable[str]) -> None:
             file.writelines(pieces)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}", hint="name a file in a folder of yours") from error
+
+
+# --- Python methods -------------------------------------------------------------------------
+
+
+def call_operation(db: Any, name: str, given: Mapping[str, Any]) -> Any:
+    """Do the operation *name* as a Python method does: its reply as a value, errors as exceptions.
+
+    *given* has the fields of its request, and those of `Call` that it takes. A project narrows what is seen; it never
+    widens it.
+    """
+    from recollect.operations import OPERATIONS  # noqa: PLC0415  (it imports this module)
+
+    operation = OPERATIONS[name]
+    values = {key: value for key, value in given.items() if value is not None}
+    call = {key: values.pop(key) for key in operation.call_keywords if key in values}
+    view = db._narrowed(values.pop("project")) if operation.narrows_projects and "project" in values else db
+    request = parse(operation.request, operation.method, values, local=True)
+    return unwrapped(operation.run(view, request, Call(now=db.now(), **call)).value)
+
+
+def unwrapped(value: Any) -> Any:
+    """Return what a reply holds if that is one list; the reply itself otherwise."""
+    name = _only_list(type(value))
+    return getattr(value, name) if name else value
+
+
+def unwrapped_type(kind: Any) -> Any:
+    """Return the type of what `unwrapped` returns for a reply of this *kind*."""
+    name = _only_list(kind)
+    return get_type_hints(kind)[name] if name else kind
+
+
+def _only_list(kind: Any) -> str:
+    """Return the name of the member that is all that a reply of this *kind* says: its only one, if it is a list."""
+    names: tuple[str, ...] = getattr(kind, "__struct_fields__", ())
+    own: str = getattr(kind, "method_returns", "")
+    is_list = len(names) == 1 and str(getattr(kind, "__annotations__", {}).get(names[0], "")).startswith("tuple")
+    return own or (names[0] if is_list else "")

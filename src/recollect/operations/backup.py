@@ -9,12 +9,13 @@ from recollect import upkeep
 from recollect.errors import InputError
 from recollect.operations.answer import Answer, operation
 from recollect.operations.fields import DryRun
-from recollect.operations.request import Call, Request, about
-from recollect.recollection import Recollection
-from recollect.recollection import move as move_store
+from recollect.operations.request import Call, Request
+from recollect.parameters import about
 from recollect.records import Moved
 from recollect.render import text
 from recollect.stores.choice import shown_address
+from recollect.workspace import Workspace
+from recollect.workspace import move as move_store
 
 
 def bytes_of(address: str) -> int:
@@ -27,7 +28,9 @@ def bytes_of(address: str) -> int:
     )
 
 
-class BackupRequest(Request, slow=True, group="care", stopped="no backup was written; the store is as it was"):
+class BackupRequest(
+    Request, in_python=False, slow=True, group="care", stopped="no backup was written; the store is as it was"
+):
     """Where to back up to."""
 
     path: Annotated[str, about("the file to write", place=1)] | None = None
@@ -37,7 +40,7 @@ class BackupRequest(Request, slow=True, group="care", stopped="no backup was wri
 
 
 @operation
-def backup(db: Recollection, request: BackupRequest, call: Call) -> "Answer[upkeep.backup.Backup]":
+def backup(db: Workspace, request: BackupRequest, call: Call) -> "Answer[upkeep.backup.Backup]":
     """Write a checked copy of the whole store while others go on; `restore-backup` puts it back."""
     path, folder, keep = request.path, request.to, request.keep
     if bool(path) == bool(folder):
@@ -55,7 +58,7 @@ def backup(db: Recollection, request: BackupRequest, call: Call) -> "Answer[upke
     return Answer(value=made, text=lambda: "\n".join(lines))
 
 
-class RestoreBackup(Request, slow=True, creates_store=True, group="care"):
+class RestoreBackup(Request, in_python=False, slow=True, creates_store=True, group="care"):
     """Which backup to put back."""
 
     path: Annotated[str, about("a file that backup has written", place=1)]
@@ -63,7 +66,7 @@ class RestoreBackup(Request, slow=True, creates_store=True, group="care"):
 
 
 @operation
-def restore_backup(db: Recollection, request: RestoreBackup, _: Call) -> "Answer[upkeep.backup.RestoredBackup]":
+def restore_backup(db: Workspace, request: RestoreBackup, _: Call) -> "Answer[upkeep.backup.RestoredBackup]":
     """Put a backup in the place of the store; what is here now is kept in a file beside it."""
     done = db.restore_backup(request.path, dry_run=request.dry_run)
     verb, kept = ("restored", "are kept") if done.applied else ("would restore", "would be kept")
@@ -75,6 +78,7 @@ def restore_backup(db: Recollection, request: RestoreBackup, _: Call) -> "Answer
 
 class Move(
     Request,
+    in_python=False,
     needs_store=False,
     slow=True,
     group="care",
@@ -97,7 +101,7 @@ class MovedStore(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def move(_: Recollection, request: Move, call: Call) -> Answer[MovedStore]:
+def move(_: Workspace, request: Move, call: Call) -> Answer[MovedStore]:
     """Copy a store into an empty one, between files and PostgreSQL, and compare every row; the old one stays."""
     old, new = request.old, request.new
     done = move_store(old, new, progress=call.progress)

@@ -7,11 +7,12 @@ from msgspec import Struct
 from recollect import upkeep
 from recollect.operations.answer import Answer, listed, operation
 from recollect.operations.fields import Texts
-from recollect.operations.request import Call, Request, about, read_id
+from recollect.operations.request import Call, Request, read_id
 from recollect.operations.rights import OWNER_WRITES, READS
-from recollect.recollection import Recollection
+from recollect.parameters import about
 from recollect.records import Fact
 from recollect.render import text
+from recollect.workspace import Workspace
 
 
 class FactList(Struct, frozen=True, kw_only=True):
@@ -29,7 +30,7 @@ class Facts(Request, rights=READS, group="agents", example={"subject": "Owner"})
 
 
 @operation
-def facts(db: Recollection, request: Facts, _: Call) -> Answer[FactList]:
+def facts(db: Workspace, request: Facts, _: Call) -> Answer[FactList]:
     """List the facts that memories state: subject, predicate, object."""
     return _listed(db.facts(subject=request.subject, type=request.type or None, limit=request.limit))
 
@@ -42,7 +43,7 @@ class Stale(Request, rights=READS, group="agents", example={"days": 30}):
 
 
 @operation
-def stale(db: Recollection, request: Stale, _: Call) -> Answer[FactList]:
+def stale(db: Workspace, request: Stale, _: Call) -> Answer[FactList]:
     """List facts whose confidence has faded, or that nobody confirmed for long."""
     return _listed(db.stale(below=request.below, days=request.days))
 
@@ -62,7 +63,7 @@ class ConflictList(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def conflicts(db: Recollection, _: Conflicts, __: Call) -> Answer[ConflictList]:
+def conflicts(db: Workspace, _: Conflicts, __: Call) -> Answer[ConflictList]:
     """List facts and memories that contradict each other."""
     found = db.conflicts()
     return listed(ConflictList(conflicts=found), found, text.conflict_line, empty="No conflicts.")
@@ -81,7 +82,7 @@ class Reinforced(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def reinforce(db: Recollection, request: Reinforce, _: Call) -> Answer[Reinforced]:
+def reinforce(db: Workspace, request: Reinforce, _: Call) -> Answer[Reinforced]:
     """Confirm facts: their confidence rises and counts from today."""
     rows = tuple(read_id(each, see="recollect facts") for each in request.ids)
     count = db.reinforce(*rows)

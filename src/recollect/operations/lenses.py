@@ -7,12 +7,13 @@ from msgspec import Struct
 from recollect.errors import InputError
 from recollect.operations.answer import Answer, listed, operation
 from recollect.operations.fields import Narrowed, Texts, numbers
-from recollect.operations.request import Call, about
+from recollect.operations.request import Call
 from recollect.operations.rights import OWNER_WRITES, READS
+from recollect.parameters import about
 from recollect.recall.lens import Lens
-from recollect.recollection import Recollection
 from recollect.render import text
 from recollect.serialize import serialize
+from recollect.workspace import Workspace
 
 
 class LensRequest(
@@ -44,7 +45,7 @@ class DroppedLens(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def lens(db: Recollection, request: LensRequest, _: Call) -> Answer[LensList] | Answer[DroppedLens] | Answer[Lens]:
+def lens(db: Workspace, request: LensRequest, _: Call) -> Answer[LensList] | Answer[DroppedLens] | Answer[Lens]:
     """Create, list or drop lenses: filters and boosts kept under a name, for `search --lens NAME`."""
     if request.action == "list":
         kept = db.lenses()
@@ -57,7 +58,7 @@ def lens(db: Recollection, request: LensRequest, _: Call) -> Answer[LensList] | 
     return _created(db, request, request.name)
 
 
-def _created(db: Recollection, request: LensRequest, name: str) -> Answer[Lens]:
+def _created(db: Workspace, request: LensRequest, name: str) -> Answer[Lens]:
     made = Lens(
         name=name,
         projects=request.only_project or None,

@@ -18,15 +18,17 @@ from recollect.operations.fields import (
     moment,
     pairs,
 )
-from recollect.operations.request import Call, Request, about
+from recollect.operations.request import Call, Request
 from recollect.operations.rights import ADDS, CHANGES, KEEPING_SECRETS, OWNER_WRITES, READS
 from recollect.options import split_tags
-from recollect.recollection import Recollection
-from recollect.records import Memory
+from recollect.parameters import about
+from recollect.records import Filter, Memory
 from recollect.render import pages, text
 from recollect.render.layout import Line, Page, Piece, line
 from recollect.replies import Listing, Shown
+from recollect.replies import Request as EngineRequest
 from recollect.trust import level
+from recollect.workspace import Workspace
 
 Trusted = Annotated[Literal["owner", "agent", "untrusted"], about("whose word it is (owner)")]
 KeepSecrets = Annotated[bool, about("do not redact keys and tokens")]
@@ -62,7 +64,7 @@ class Add(
     path: Annotated[str, about("a path it is about")] | None = None
     requirements: Annotated[str, about("requirements it states")] | None = None
     tag: Annotated[Texts, about("a tag, or several with commas (may be repeated)")] = ()
-    date: Annotated[str, about("the day it speaks of", metavar="DATE")] | None = None
+    date: Annotated[Any, about("the day it speaks of", metavar="DATE")] | None = None
     metadata: Metadata = ()
     keep_secrets: KeepSecrets = False
     no_embed: NoEmbed = False
@@ -75,7 +77,7 @@ class Add(
 
 
 @operation
-def add(db: Recollection, request: Add, call: Call) -> "Answer[remember.ingest.IngestResult]":
+def add(db: Workspace, request: Add, call: Call) -> "Answer[remember.ingest.IngestResult]":
     """Remember one text."""
     known = {name: getattr(request, name) for name in ABOUT if getattr(request, name) is not None}
     known["tags"] = split_tags(request.tag)
@@ -109,7 +111,7 @@ class Captured(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def capture(db: Recollection, request: Capture, call: Call) -> Answer[Captured]:
+def capture(db: Workspace, request: Capture, call: Call) -> Answer[Captured]:
     """Remember what an agent wants kept: its "[MEMORY] …" lines and sentences such as "Decision: …"."""
     results = db.capture(request.text, trust=min("agent", call.trust, key=level))
     return listed(Captured(memories=results), results, text.ingest_text, empty="Nothing to remember in it.")
@@ -126,7 +128,7 @@ class Show(Request, rights=READS, example={"id": 1}):
 
 
 @operation
-def show(db: Recollection, request: Show, _: Call) -> Answer[Shown | Results[Shown]]:
+def show(db: Workspace, request: Show, _: Call) -> Answer[Shown | Results[Shown]]:
     """Show memories with all that is known of them, and their history."""
     found = [db.show(row) for row in request.id]
 
@@ -137,7 +139,7 @@ def show(db: Recollection, request: Show, _: Call) -> Answer[Shown | Results[Sho
     return paged(one_or_more(found), page, rows=[each.memory for each in found])
 
 
-class Open(Request):
+class Open(Request, in_python=False):
     """Whose source to open."""
 
     id: MemoryId
@@ -153,7 +155,7 @@ class Opened(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def open_(db: Recollection, request: Open, _: Call) -> Answer[Opened]:
+def open_(db: Workspace, request: Open, _: Call) -> Answer[Opened]:
     """Open the file that a memory comes from, at its line, in your editor; in a pipe only say where it is."""
     memory = db.show(request.id).memory
     if not pages.address(memory):
@@ -169,13 +171,22 @@ class List(Filtered, rights=READS, example={"limit": 20, "tag": ["release"]}):
 
     limit: Annotated[int, about("how many (20)", ge=1, short="n")] = 20
     offset: Annotated[int, about("how many to pass over", ge=0)] = 0
+    after: Annotated[Any, about("only those after this position", only="python", python="Position")] | None = None
     format: OutputFormat = "text"
 
 
 @operation
-def list_(db: Recollection, request: List, call: Call) -> Answer[Listing]:
-    """List memories, newest first."""
-    listing = db.list(where=request.where(call.now), limit=request.limit, offset=request.offset, after=call.after)
+def list_(db: Workspace, request: List, call: Call) -> Answer[Listing]:
+    """List memories, newest first.
+
+    Example:
+        >>> [memory.id for memory in db.list(type=["decision", "config"]).memories]
+        [2, 1]
+    """
+    most, passed = (max(0, min(number, 2**62)) for number in (request.limit, request.offset))
+    where, scope, after = request.filter_for(call.now), db.scope, request.after or call.after
+    page = db.store.browse(scope=scope, where=where, limit=most, offset=passed, after=after)
+    listing = Listing(memories=tuple(db.store.load(page.ids, scope=scope).values()), total=page.total)
     return paged(
         listing,
         lambda: pages.listing_page(listing, offset=request.offset),
@@ -199,9 +210,18 @@ class Memories(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def timeline(db: Recollection, request: Timeline, _: Call) -> Answer[Memories]:
-    """Show memories oldest first, superseded ones too."""
-    found = db.timeline(request.query, limit=request.limit)
+def timeline(db: Workspace, request: Timeline, _: Call) -> Answer[Memories]:
+    """Show memories oldest first, superseded ones too.
+
+    Example:
+        >>> [memory.when.day for memory in db.timeline()]
+        [10, 20, 30]
+    """
+    asked = EngineRequest(
+        text=request.query, scope=db.scope, where=Filter(include_superseded=True), limit=request.limit
+    )
+    memories = [hit.memory for hit in db._ask(asked).hits]
+    found = tuple(sorted(memories, key=lambda memory: (memory.when, memory.id)))
     return paged(Memories(memories=found), lambda: pages.timeline_page(found), rows=found, found=bool(found))
 
 
@@ -222,7 +242,7 @@ class Forget(Request, rights=CHANGES, example={"id": 1}):
 
 
 @operation
-def forget(db: Recollection, request: Forget, call: Call) -> Answer[Changed | Results[Changed]]:
+def forget(db: Workspace, request: Forget, call: Call) -> Answer[Changed | Results[Changed]]:
     """Hide memories from every search until they are restored."""
     db.forget(*request.id, trust=call.trust)
     return for_each(
@@ -238,7 +258,7 @@ class Restore(Request, rights=CHANGES, example={"id": 1}):
 
 
 @operation
-def restore(db: Recollection, request: Restore, call: Call) -> Answer[Changed | Results[Changed]]:
+def restore(db: Workspace, request: Restore, call: Call) -> Answer[Changed | Results[Changed]]:
     """Bring back memories that were forgotten or superseded."""
     db.restore(*request.id, trust=call.trust)
     return for_each([Changed(id=row, event="restore") for row in request.id], lambda each: f"#{each.id} restored")
@@ -259,7 +279,7 @@ class Pinned(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def pin(db: Recollection, request: Pin, _: Call) -> Answer[Pinned | Results[Pinned]]:
+def pin(db: Workspace, request: Pin, _: Call) -> Answer[Pinned | Results[Pinned]]:
     """Keep memories from ageing."""
     pinned = not request.off
     db.pin(*request.id, pinned=pinned)
@@ -279,7 +299,7 @@ class Edit(
     title: Annotated[str, about("the new title")] | None = None
     type: Annotated[str, about("the new type")] | None = None
     tag: Annotated[Texts, about("the tags it has from now on (may be repeated; see also: tag)")] = ()
-    date: Annotated[str, about("the day it speaks of", metavar="DATE")] | None = None
+    date: Annotated[Any, about("the day it speaks of", metavar="DATE")] | None = None
     source: Annotated[str, about("where it comes from")] | None = None
     confidence: Annotated[float, about("how sure it is, from 0 to 1", ge=0, le=1)] | None = None
     metadata: Annotated[Texts, about("KEY=VALUE (may be repeated); the other keys stay", metavar="KEY=VALUE")] = ()
@@ -288,7 +308,7 @@ class Edit(
 
 
 @operation
-def edit(db: Recollection, request: Edit, call: Call) -> "Answer[remember.edit.EditResult]":
+def edit(db: Workspace, request: Edit, call: Call) -> "Answer[remember.edit.EditResult]":
     """Change a memory, in your editor or by options; what it said before stays in its history."""
     names = ("content", "title", "type", "source", "confidence")
     changes: dict[str, Any] = {name: getattr(request, name) for name in names if getattr(request, name) is not None}
@@ -314,9 +334,7 @@ class Tag(Request, rights=CHANGES, example={"id": 1, "add": ["release"]}):
 
 
 @operation
-def tag(
-    db: Recollection, request: Tag, _: Call
-) -> "Answer[remember.edit.EditResult | Results[remember.edit.EditResult]]":
+def tag(db: Workspace, request: Tag, _: Call) -> "Answer[remember.edit.EditResult | Results[remember.edit.EditResult]]":
     """Give memories tags, or take tags away."""
     more, less = split_tags(request.add), split_tags(request.remove)
     if not (more or less):
@@ -340,7 +358,7 @@ class Superseded(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def supersede(db: Recollection, request: Supersede, call: Call) -> Answer[Superseded]:
+def supersede(db: Workspace, request: Supersede, call: Call) -> Answer[Superseded]:
     """Replace one memory by another, and hide it from searches."""
     db.supersede(request.id, request.by, keep_wording=request.keep_wording, trust=call.trust)
     value = Superseded(id=request.id, superseded_by=request.by)
@@ -364,7 +382,7 @@ class Judged(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def feedback(db: Recollection, request: Feedback, call: Call) -> Answer[Judged]:
+def feedback(db: Workspace, request: Feedback, call: Call) -> Answer[Judged]:
     """Say whether a memory that was found was used, useful or wrong; `tune` learns from it."""
     db.feedback(request.id, request.verdict, session=request.session, query=request.query, trust=call.trust)
     value = Judged(id=request.id, verdict=request.verdict)

@@ -15,13 +15,14 @@ from msgspec.structs import replace
 from recollect.operations import OPERATIONS
 from recollect.operations.answer import Operation
 from recollect.profile import BUILT_IN
-from recollect.recollection import Recollection, lend
+from recollect.recollection import Recollection
 from recollect.render.terminal import VisibleStream
 from recollect.settings import Settings, environment_given, environment_of, read_settings
 from recollect.surfaces import session
 from recollect.surfaces.cli import run
 from recollect.surfaces.editing import is_unchanged
 from recollect.surfaces.serve.place import part
+from recollect.workspace import lend
 
 OWN: Final = ("db", "project", "profile", "daemon")
 """Settings that each command may have of its own."""

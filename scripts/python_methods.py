@@ -1,0 +1,154 @@
+"""The Python methods of operations, and their asynchronous form, made from their requests and replies."""
+
+import inspect
+import keyword
+from collections.abc import Iterator, Mapping
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from recollect.operations import OPERATIONS
+from recollect.operations.answer import Operation, unwrapped_type
+from recollect.operations.request import Parameter, parameters_of
+from recollect.workspace import NAMESPACES, Workspace
+
+HEAD = '''"""The methods that Python programs call, one for each operation. Made by `make docs` from their requests."""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from recollect.derive import given, method_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from recollect.options import Moment, Names
+    from recollect.records import Filter, Position, Progress, Trust
+{imports}
+
+class Methods:
+    """A method for each operation that has none of its own in `Workspace`."""
+'''
+LINE_LENGTH = 120
+TYPES: Mapping[str, str] = {
+    "text": "str",
+    "words": "str",
+    "texts": "Names",
+    "paths": "str",
+    "number": "int",
+    "float": "float",
+    "flag": "bool",
+    "id": "int",
+    "ids": "int",
+    "numbers": "Sequence[float]",
+}
+ASYNC_HEAD = "    # --- made by `make docs` from the methods of Recollection ---\n"
+
+
+def method_name(operation: Operation) -> str:
+    """Return what the method of *operation* is called."""
+    name = operation.name.replace("-", "_")
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def derived() -> dict[str, Operation]:
+    """Return the operations whose methods are made here, by the name of the method."""
+    named = {method_name(each): each for each in OPERATIONS.values() if each.has_method}
+    return {name: each for name, each in named.items() if not hasattr(Workspace, name)}
+
+
+def python_methods() -> str:
+    """Return the module `recollect.methods`."""
+    imports: dict[str, set[str]] = {}
+    methods = [_method(name, each, imports) for name, each in sorted(derived().items())]
+    lines = [f"    from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items())]
+    return HEAD.format(imports="\n".join(lines) + "\n") + "".join(f"\n{each}" for each in methods)
+
+
+def _method(name: str, operation: Operation, imports: dict[str, set[str]]) -> str:
+    taken = [each for each in parameters_of(operation.request) if _is_python(each, operation)]
+    placed = [each for each in taken if each.place]
+    several = next((each for each in placed if each.kind in ("ids", "paths")), None)
+    head = ["self", *(_argument(each) for each in placed if each is not several)]
+    head.append(f"*{several.name}: {TYPES[several.kind]}" if several else "*")
+    head += [_argument(each) for each in taken if not each.place]
+    head += [f"{key}: {hint}" for key, hint in operation.call_keywords.items()]
+    if head[-1] == "*":
+        head.pop()
+    reply = _type(unwrapped_type(operation.reply), imports)
+    doc = inspect.cleandoc(operation.run.__doc__ or "")
+    body = "\n".join(f"        {line}".rstrip() for line in doc.splitlines())
+    end = "\n        " if "\n" in doc else ""
+    arguments = ", ".join(head)
+    if len(arguments) > LINE_LENGTH - 40:
+        arguments = "\n" + "".join(f"        {each},\n" for each in head) + "    "
+    return (
+        f'    @method_of("{operation.name}")\n    def {name}({arguments}) -> {reply}:\n'
+        f'        """{body.strip()}{end}"""\n        return given(locals())\n'
+    )
+
+
+def _is_python(parameter: Parameter, operation: Operation) -> bool:
+    """Return whether Python takes *parameter*: what only a terminal needs is left out."""
+    if parameter.hints.is_scope:
+        return operation.narrows_projects
+    return parameter.hints.only in ("", "program", "python", "machine") and parameter.name != "yes"
+
+
+def _argument(parameter: Parameter) -> str:
+    kind = parameter.hints.python or TYPES.get(parameter.kind, "Any")
+    if parameter.hints.is_scope:
+        kind = "Names"
+    elif parameter.is_date:
+        kind = "Moment"
+    elif parameter.kind == "choice":
+        words = ", ".join(f'"{each}"' for each in parameter.choices)
+        kind = "str" if parameter.hints.only == "program" else f"Literal[{words}]"
+    if parameter.is_required:
+        return f"{parameter.name}: {kind}"
+    if parameter.default is None:
+        return f"{parameter.name}: {kind} | None = None"
+    return f"{parameter.name}: {kind} = {parameter.default!r}"
+
+
+def _type(hint: Any, imports: dict[str, set[str]]) -> str:
+    """Return *hint* as text, and note what must be imported for it."""
+    if hint in (None, NoneType):
+        return "None"
+    origin, arms = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return " | ".join(_type(each, imports) for each in arms)
+    if origin is Literal:
+        return f"Literal[{', '.join(map(repr, arms))}]"
+    if arms:
+        inner = ", ".join("..." if each is Ellipsis else _type(each, imports) for each in arms)
+        return f"{_type(origin, imports)}[{inner}]"
+    if hint is Any or hint.__module__ in ("builtins", "typing"):
+        return getattr(hint, "__name__", "Any")
+    if hint.__module__ != "collections.abc":
+        imports.setdefault(hint.__module__, set()).add(hint.__name__)
+    return str(hint.__name__)
+
+
+# --- asynchronous ---------------------------------------------------------------------------
+
+
+def async_methods(text: str) -> str:
+    """Return *text*, the module `recollect.aio`, with its list of methods as it should be."""
+    head, mark, rest = text.partition(ASYNC_HEAD)
+    _, end, tail = rest.partition("    # --- end ---\n")
+    if not (mark and end):
+        raise ValueError("recollect/aio.py has lost its marks")
+    return head + mark + "".join(_async_lines()) + end + tail
+
+
+def _async_lines() -> Iterator[str]:
+    names = {name for name, each in inspect.getmembers(Workspace, inspect.isfunction) if not name.startswith("_")}
+    for name in sorted((names | set(derived())) - {"in_project", "now"}):
+        returned = str(getattr(getattr(Workspace, name, None), "__annotations__", {}).get("return", ""))
+        kind = "streamed" if "Iterator" in returned else "threaded"
+        yield f"    {name} = {kind}(Recollection.{name})\n"
+    for name in NAMESPACES:
+        yield f"    {name} = cached_property(lambda self: Async{name.title()}(self.inner.{name}))\n"
