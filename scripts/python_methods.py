@@ -24,8 +24,10 @@ from recollect.derive import given, method_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from datetime import datetime
+
     from recollect.options import Moment, Names
-    from recollect.records import Filter, Position, Progress, Trust
+    from recollect.records import Context, Filter, Position, Progress, Trust
 {imports}
 
 class Methods:
@@ -73,7 +75,7 @@ def _method(name: str, operation: Operation, imports: dict[str, set[str]]) -> st
     several = next((each for each in placed if each.kind in ("ids", "paths")), None)
     head = ["self", *(_argument(each) for each in placed if each is not several)]
     head.append(f"*{several.name}: {TYPES[several.kind]}" if several else "*")
-    head += [_argument(each) for each in taken if not each.place]
+    head += [_argument(each, names_project=operation.traits.names_project) for each in taken if not each.place]
     head += [f"{key}: {hint}" for key, hint in operation.call_keywords.items()]
     if head[-1] == "*":
         head.pop()
@@ -93,14 +95,16 @@ def _method(name: str, operation: Operation, imports: dict[str, set[str]]) -> st
 def _is_python(parameter: Parameter, operation: Operation) -> bool:
     """Return whether Python takes *parameter*: what only a terminal needs is left out."""
     if parameter.hints.is_scope:
-        return operation.narrows_projects
+        return operation.narrows_projects or operation.traits.names_project
     return parameter.hints.only in ("", "program", "python", "machine") and parameter.name != "yes"
 
 
-def _argument(parameter: Parameter) -> str:
-    kind = parameter.hints.python or TYPES.get(parameter.kind, "Any")
+def _argument(parameter: Parameter, *, names_project: bool = False) -> str:
+    kind = parameter.hints.python or TYPES.get(parameter.kind) or parameter.type_name
+    if parameter.hints.inverse:
+        return f"{parameter.hints.inverse}: bool = {not parameter.default}"
     if parameter.hints.is_scope:
-        kind = "Names"
+        kind = "str" if names_project else "Names"
     elif parameter.is_date:
         kind = "Moment"
     elif parameter.kind == "choice":

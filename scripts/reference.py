@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from recollect import methods as derived_methods
-from recollect import options, recollection, replies, workspace
+from recollect import recollection, replies, workspace
 from recollect.embedders import install
-from recollect.operations import OPERATIONS
 from recollect.surfaces.schema import answers_schema, field_notes
 
 INTRODUCTION = """# The Python face and the JSON answers
@@ -44,15 +43,8 @@ The examples below run on a store of three memories: `We deploy on Fridays` (a d
 """
 MODELS = """Embedding models belong to the machine, not to a store; what `recollect model` does is in
 `recollect.embedders.install`, for the folder `RECOLLECT_MODELS` or `models` in your data folder."""
-OPTIONS = {"MemoryOptions": "Options of add"}
-VERB_OF = {"MemoryOptions": "add"}
 MODULES = (recollection, workspace, derived_methods)
 CLASSES = ("Workspace", "Methods")
-ABOUT = {
-    "where": "a `Filter` made before; keywords beside it take the place of its fields",
-    "project": "only memories of this project",
-    "profile": "how to rank: a profile by name, or a .toml file",
-}
 
 
 def reference() -> str:
@@ -67,7 +59,6 @@ def reference() -> str:
     parts += ["## Methods", ", ".join(f"[`{name}`](#{name})" for name in sorted(each.name for each in methods))]
     parts += [part for each in methods for part in _function(each, "db.")]
     parts += ["## Models", MODELS, *(part for each in _models() for part in _function(each, ""))]
-    parts += [part for name, title in OPTIONS.items() for part in _options(name, title)]
     parts += [*_replies(), *_shapes()]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
@@ -87,9 +78,6 @@ def _function(made: ast.FunctionDef, owner: str) -> Iterator[str]:
     yield f"```python\n{_folded(called)} -> {returns}\n```"
     text, _, example = (ast.get_docstring(made) or "").partition("Example:")
     yield text.strip()
-    for name, title in OPTIONS.items():
-        if f"Unpack[{name}]" in arguments:
-            yield f"For `{name}` see [{title.lower()}](#{title.lower().replace(' ', '-')})."
     if example:
         yield f"```pycon\n{textwrap.dedent(example.lstrip(chr(10))).rstrip()}\n```"
 
@@ -113,21 +101,6 @@ def _split(arguments: str) -> Iterator[str]:
             yield arguments[begun:at]
             begun = at + 1
     yield arguments[begun:]
-
-
-def _options(name: str, title: str) -> Iterator[str]:
-    kind = getattr(options, name)
-    yield f"## {title}"
-    yield inspect.getdoc(kind) or ""
-    told = OPERATIONS[VERB_OF[name]].parameters
-    about = {each.name: each.about.replace(" (may be repeated)", "") for each in told}
-    about = {**field_notes(replies.Request), **ABOUT, **about}
-    about |= {"project": "the project it belongs to", "kind": "the kind of text it is"}
-    rows = [
-        f"| `{key}` | `{_typed(hint)}` | {about.get(key, '').replace('|', '/')} |"
-        for key, hint in get_type_hints(kind).items()
-    ]
-    yield "\n".join(["| keyword | type | |", "|---|---|---|", *rows])
 
 
 def _typed(hint: Any) -> str:

@@ -11,16 +11,86 @@ from recollect.derive import given, method_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from datetime import datetime
+
     from recollect.options import Moment, Names
-    from recollect.records import Filter, Position, Progress, Trust
+    from recollect.records import Context, Filter, Position, Progress, Trust
     from recollect.recall.inject import Rendered
-    from recollect.records import Memory
+    from recollect.records import Fact, Memory
+    from recollect.remember.ingest import IngestResult
     from recollect.replies import Listing, Related, Reply
     from recollect.search.why import Why
+    from recollect.upkeep.activity import Entry
+    from recollect.upkeep.facts import Conflict
 
 
 class Methods:
     """A method for each operation that has none of its own in `Workspace`."""
+
+    @method_of("activity")
+    def activity(self, *, session: str | None = None, limit: int = 50) -> tuple[Entry, ...]:
+        """Show what happened lately: what was learned, changed, recalled, or told to an agent.
+
+        Example:
+            >>> [(entry.what, entry.ids) for entry in db.activity(limit=2)]
+            [('recalled', (1,)), ('learned', (3,))]
+        """
+        return given(locals())
+
+    @method_of("add")
+    def add(
+        self,
+        text: str,
+        *,
+        type: str | None = None,
+        title: str | None = None,
+        source: str | None = None,
+        confidence: float | None = None,
+        external_id: str | None = None,
+        trust: Literal["owner", "agent", "untrusted"] | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        path: str | None = None,
+        requirements: Names | None = None,
+        worker_role: str | None = None,
+        tag: Names | None = None,
+        date: Moment | None = None,
+        metadata: Mapping[str, object] | None = None,
+        redact: bool = True,
+        embed: bool = True,
+        vector: Sequence[float] | None = None,
+        project: str | None = None,
+        tags: Names | None = None,
+        kind: str | None = None,
+        pinned: bool | None = None,
+        line: int | None = None,
+        section: str | None = None,
+        thread: str | None = None,
+        turn: int | None = None,
+        context: Context | None = None,
+        created_at: datetime | None = None,
+        updated_at: datetime | None = None,
+        deleted_at: datetime | None = None,
+        superseded_at: datetime | None = None,
+        superseded_by: int | None = None,
+        observed_at: Moment | None = None,
+        valid_from: Moment | None = None,
+        valid_until: Moment | None = None,
+        progress: Progress | None = None,
+    ) -> IngestResult:
+        """Remember one text.
+
+        The name, description, path, worker_role and requirements go into its metadata and are searched like everything
+        else. A *vector* of your own is stored with those of the model in use if it is as wide as they are, else apart;
+        `search(embedding=…)` finds it.
+
+        Example:
+            >>> db.add("Backups run at night", type="config", tag="ops", date="yesterday", confidence=0.9).id
+            4
+            >>> db.add("Backups run at night").decision
+            'identical'
+        """
+        return given(locals())
 
     @method_of("brief")
     def brief(self, *, session: str | None = None, limit: int = 8, budget: int = 500) -> Rendered:
@@ -29,6 +99,24 @@ class Methods:
         Example:
             >>> db.brief().ids
             (1,)
+        """
+        return given(locals())
+
+    @method_of("capture")
+    def capture(
+        self,
+        text: str,
+        *,
+        embed: bool = True,
+        trust: Trust = "owner",
+        progress: Progress | None = None,
+    ) -> tuple[IngestResult, ...]:
+        """Remember what an agent wants kept: its "[MEMORY] …" lines and sentences such as "Decision: …".
+
+        Example:
+            >>> said = "[MEMORY] type=gotcha: The cache must be cleared after each deploy"
+            >>> [db.show(each.id).memory.type for each in db.capture(said)]
+            ['gotcha']
         """
         return given(locals())
 
@@ -81,6 +169,16 @@ class Methods:
         """
         return given(locals())
 
+    @method_of("conflicts")
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """List facts and memories that contradict each other.
+
+        Example:
+            >>> db.conflicts()
+            ()
+        """
+        return given(locals())
+
     @method_of("decisions")
     def decisions(
         self,
@@ -127,6 +225,51 @@ class Methods:
         Example:
             >>> [hit.id for hit in db.decisions("deploy", limit=1).hits]
             [1]
+        """
+        return given(locals())
+
+    @method_of("facts")
+    def facts(self, *, subject: str | None = None, type: Names | None = None, limit: int = 100) -> tuple[Fact, ...]:
+        """List the facts that memories state: subject, predicate, object.
+
+        Example:
+            >>> [(fact.subject, fact.object) for fact in db.facts(subject="Owner")]
+            [('Owner', 'Mara of the billing team')]
+        """
+        return given(locals())
+
+    @method_of("feedback")
+    def feedback(
+        self,
+        id: int,
+        verdict: Literal["used", "useful", "wrong"],
+        *,
+        session: str | None = None,
+        query: str | None = None,
+        trust: Trust = "owner",
+    ) -> None:
+        """Say whether a memory that was found was used, useful or wrong; `tune` learns from it.
+
+        The verdict of a caller who is trusted less than the writer is noted, and changes no fact.
+
+        Example:
+            >>> db.feedback(1, "useful", session="monday")
+            >>> [event.verb for event in db.show(1).events]
+            ['add', 'feedback']
+        """
+        return given(locals())
+
+    @method_of("forget")
+    def forget(self, *id: int, reason: str = '', trust: Trust = "owner") -> None:
+        """Hide memories from every search until they are restored.
+
+        All of them or none. What the owner forgot, callers of less *trust* can neither restore nor add again in the same
+        words.
+
+        Example:
+            >>> db.forget(2, reason="the server is gone")
+            >>> db.search("staging", mode="keyword").hits
+            ()
         """
         return given(locals())
 
@@ -246,6 +389,17 @@ class Methods:
         """
         return given(locals())
 
+    @method_of("pin")
+    def pin(self, *id: int, pinned: bool = True) -> None:
+        """Keep memories from ageing.
+
+        Example:
+            >>> db.pin(1)
+            >>> db.show(1).memory.pinned
+            True
+        """
+        return given(locals())
+
     @method_of("related")
     def related(self, id: int, *, limit: int | None = None) -> tuple[Related, ...]:
         """Show the memories that belong to one, and why.
@@ -255,6 +409,20 @@ class Methods:
             4
             >>> [each.id for each in db.related(1, limit=1)]
             [4]
+        """
+        return given(locals())
+
+    @method_of("restore")
+    def restore(self, *id: int, trust: Trust = "owner") -> None:
+        """Bring back memories that were forgotten or superseded.
+
+        All of them or none. A caller of less *trust* than whoever hid one of them is refused.
+
+        Example:
+            >>> db.forget(1)
+            >>> db.restore(1)
+            >>> [hit.id for hit in db.search("deploy").hits]
+            [1]
         """
         return given(locals())
 
@@ -307,6 +475,28 @@ class Methods:
             >>> reply = db.search("when do we deploy", type="decision", since="2026-04-01")
             >>> reply.outcome, [hit.memory.content for hit in reply.hits]
             ('answered', ['We deploy on Fridays'])
+        """
+        return given(locals())
+
+    @method_of("stale")
+    def stale(self, *, below: float = 0.5, days: int = 30) -> tuple[Fact, ...]:
+        """List facts whose confidence has faded, or that nobody confirmed for long.
+
+        Example:
+            >>> [fact.subject for fact in db.stale(below=0.1, days=30)]
+            []
+        """
+        return given(locals())
+
+    @method_of("supersede")
+    def supersede(self, id: int, by: int, *, keep_wording: bool = False, trust: Trust = "owner") -> None:
+        """Replace one memory by another, and hide it from searches.
+
+        Example:
+            >>> new = db.add("Releases leave on Thursdays")
+            >>> db.supersede(1, new.id)
+            >>> db.show(1).memory.superseded_by == new.id
+            True
         """
         return given(locals())
 

@@ -2,58 +2,18 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, TypedDict
+from typing import Any
 
 from msgspec.structs import replace
 
 from recollect.errors import QueryError
-from recollect.records import FILTER_FIELDS, NO_FILTER, Context, Filter, Trust
+from recollect.records import FILTER_FIELDS, NO_FILTER, Filter
 from recollect.text.dates import TimeSpan, midnight, parse_moment
 
 Moment = datetime | date | str
 """A moment, a day, or what the command line understands: "2026-05-01", "3d", "yesterday", "last week"."""
 Names = str | Sequence[str]
 """One name or several; of several, any one will do."""
-
-
-class MemoryOptions(TypedDict, total=False):
-    """What may be said of a memory when it is added.
-
-    *tag* and *tags*, *date* and *observed_at* are the same; name, description, path, worker_role and requirements go
-    into the metadata.
-    """
-
-    type: str
-    title: str
-    tag: Names
-    tags: Names
-    source: str | None
-    confidence: float
-    external_id: str | None
-    trust: Trust
-    date: Moment | None
-    metadata: Mapping[str, object]
-    name: str
-    description: str
-    path: str
-    worker_role: str
-    requirements: str | Sequence[str]
-    project: str
-    kind: str
-    pinned: bool
-    line: int | None
-    section: str | None
-    thread: str | None
-    turn: int | None
-    context: Context
-    observed_at: Moment | None
-    valid_from: Moment | None
-    valid_until: Moment | None
-    created_at: datetime
-    updated_at: datetime
-    deleted_at: datetime | None
-    superseded_by: int | None
-    superseded_at: datetime | None
 
 
 def filter_from(options: Mapping[str, Any], *, now: datetime) -> Filter:

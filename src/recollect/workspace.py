@@ -6,7 +6,7 @@ from copy import copy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 from msgspec.structs import replace
 
@@ -15,7 +15,6 @@ from recollect.arguments import checked, findable, guarded
 from recollect.embedders.models import NO_MODELS, Models
 from recollect.errors import InputError, ModelError, RecollectError, StoreClosed, StoreError
 from recollect.options import (
-    MemoryOptions,
     Moment,
     Names,
     dated,
@@ -27,8 +26,6 @@ from recollect.records import (
     ALL_PROJECTS,
     Fact,
     FactQuery,
-    Feedback,
-    Forget,
     Generation,
     Memory,
     Moved,
@@ -38,7 +35,6 @@ from recollect.records import (
     Scope,
     StoreStats,
     Trust,
-    Verdict,
     Write,
 )
 from recollect.replies import Degraded, Health, Mode, Reply, Request, Shown
@@ -47,7 +43,7 @@ from recollect.settings import Settings, bound, models_folder, read_settings, se
 from recollect.stores.choice import move_store, open_store, recover_store, shown_address
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
-from recollect.trust import CONFIDENCE_CAPS, level, may_change
+from recollect.trust import CONFIDENCE_CAPS, level
 
 if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
     SearchContext = search.state.SearchContext
@@ -301,31 +297,6 @@ class Workspace:
             model=self._named(self.models.name) or "",
         )
 
-    def add(
-        self,
-        /,
-        content: str,
-        *,
-        vector: Sequence[float] | None = None,
-        redact: bool = True,
-        embed: bool = True,
-        **about: Unpack[MemoryOptions],
-    ) -> "remember.ingest.IngestResult":
-        """Remember *content*; *about* are fields of Memory (type, tags, title, source, confidence, metadata, …).
-
-        The name, description, path, worker_role and requirements of a memory go into its metadata and are
-        searched like everything else. A *vector* of your own is stored beside those of the model in use if it is
-        as wide as they are, else apart; `search(embedding=…)` finds it.
-
-        Example:
-            >>> db.add("Backups run at night", type="config", tag="ops", date="yesterday", confidence=0.9).id
-            4
-            >>> db.add("Backups run at night").decision
-            'identical'
-        """
-        drafts = [remember.clean.draft(content, {"project": self.project or "default", **dated(about, now=self.now())})]
-        return self.add_all(drafts, vectors=[vector], redact=redact, embed=embed)[0]
-
     def add_all(
         self,
         drafts: Sequence[Memory],
@@ -554,19 +525,6 @@ class Workspace:
             stopped=lambda: self._writer.is_over,
         )
 
-    def capture(
-        self, text: str, *, trust: Trust = "agent", embed: bool = True
-    ) -> "tuple[remember.ingest.IngestResult, ...]":
-        """Remember what a worker's output asks to: `[MEMORY]` markers and cue sentences; never what we rendered.
-
-        Example:
-            >>> said = "[MEMORY] type=gotcha: The cache must be cleared after each deploy"
-            >>> [db.show(each.id).memory.type for each in db.capture(said)]
-            ['gotcha']
-        """
-        drafts = self._ingest_context(embed=False, trust=trust).captured(text)
-        return self.add_all(drafts, embed=embed) if drafts else ()
-
     def _fetch_model(self, progress: Progress | None, *, wanted: bool) -> None:
         """Install the model in use if it is *wanted* and missing; in the background nobody waits for that."""
         if wanted and not self.background:
@@ -667,23 +625,6 @@ class Workspace:
         found = held.get(memory_id, ())
         return tuple((each.start, each.stop) for each in found) if len(found) > 1 else ()
 
-    def forget(self, *memory_ids: int, reason: str = "", trust: Trust = "owner") -> None:
-        """Hide memories from every search until they are restored: all of them or none.
-
-        What the owner forgot, callers of less *trust* can neither restore nor add again in the same words.
-
-        Example:
-            >>> db.forget(2, reason="the server is gone")
-            >>> db.search("staging", mode="keyword").hits
-            ()
-        """
-        told = {"reason": remember.redact.redact_text(reason).text} if reason else {}
-        detail = told if trust == "owner" else {**told, "trust": trust}
-        with self.store.transaction():
-            self._change(memory_ids, lambda memory: Forget(id=memory.id, detail=detail))
-            if trust == "owner":
-                remember.forgotten.note_forgotten(self._several(memory_ids), self.store)
-
     def purge(
         self,
         ids: int | Sequence[int] | None = None,
@@ -780,34 +721,6 @@ class Workspace:
             raise InputError(f"no token is called {name!r}", hint="see: recollect token list")
         upkeep.tokens.revoke_token(self.store, name)
 
-    def restore(self, *memory_ids: int, trust: Trust = "owner") -> None:
-        """Bring back memories that were forgotten or superseded: all of them or none.
-
-        A caller of less *trust* than whoever hid one of them is refused.
-
-        Example:
-            >>> db.forget(1)
-            >>> db.restore(1)
-            >>> [hit.id for hit in db.search("deploy").hits]
-            [1]
-        """
-        with self.store.transaction():
-            memories = self._several(memory_ids)
-            if trust != "owner":
-                remember.forgotten.refuse_restoring(memories, self.store, trust)
-            self._change(memory_ids, remember.clean.restoring)
-            remember.forgotten.drop_notes(memories, self.store)
-
-    def pin(self, *memory_ids: int, pinned: bool = True) -> None:
-        """Keep memories from ageing, or let them age again: all of them or none.
-
-        Example:
-            >>> db.pin(1)
-            >>> db.show(1).memory.pinned
-            True
-        """
-        self._change(memory_ids, lambda memory: remember.clean.pinning(memory, pinned=pinned))
-
     def edit(  # noqa: PLR0913  (each is a field)
         self,
         memory_id: int,
@@ -862,24 +775,6 @@ class Workspace:
             tags = [remember.edit.tags_with(each, add=add, remove=remove) for each in found]
             return tuple(remember.edit.edit(one, {"tags": own}, context) for one, own in zip(found, tags, strict=True))
 
-    def supersede(self, memory_id: int, by: int, *, keep_wording: bool = False, trust: Trust = "owner") -> None:
-        """Replace a memory by the memory *by*, and hide it unless asked for.
-
-        With *keep_wording* its text becomes another wording of *by*, so that its words still find that one.
-
-        Example:
-            >>> new = db.add("Releases leave on Thursdays")
-            >>> db.supersede(1, new.id)
-            >>> db.show(1).memory.superseded_by == new.id
-            True
-        """
-        with self.store.transaction():
-            old, new = self._one(memory_id), self._one(by)
-            write = remember.clean.superseding(old, new, successors=self._successors(new))
-            wordings = [remember.clean.merging(old, new)] if keep_wording else []
-            detail = {} if trust == "owner" else {"trust": trust}
-            self.store.apply([*wordings, replace(write, detail=detail)], at=self.now())
-
     def _successors(self, memory: Memory) -> dict[int, Memory]:
         """Return what took the place of *memory*, and of that one, by id."""
         found: dict[int, Memory] = {}
@@ -888,48 +783,6 @@ class Workspace:
             found |= loaded
             memory = loaded.get(memory.superseded_by, Memory(content=""))
         return found
-
-    def feedback(
-        self,
-        memory_id: int,
-        verdict: Verdict,
-        *,
-        session: str | None = None,
-        query: str | None = None,
-        trust: Trust = "owner",
-    ) -> None:
-        """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted.
-
-        The verdict of a caller who is trusted less than the writer is noted, and moves no fact.
-
-        Example:
-            >>> db.feedback(1, "useful", session="monday")
-            >>> [event.verb for event in db.show(1).events]
-            ['add', 'feedback']
-        """
-        recall.log.refuse_other_verdicts(verdict)
-        memory = self._one(memory_id)
-        asked, now = query and remember.redact.redact_text(query).text, self.now()
-        told = Feedback(id=memory_id, verdict=verdict, session=self._named(session), query=asked)
-        moved = self._facts_of(memory_id) if may_change(trust, memory) else ()
-        facts = recall.log.reinforced(moved, verdict, now=now)
-        self.store.apply([told, *facts], at=now)
-
-    def facts(
-        self,
-        *,
-        subject: str | None = None,
-        type: Names | None = None,  # noqa: A002  (as the option)
-        limit: int = 100,
-    ) -> tuple[Fact, ...]:
-        """Return what memories state, newest first.
-
-        Example:
-            >>> [(fact.subject, fact.object) for fact in db.facts(subject="Owner")]
-            [('Owner', 'Mara of the billing team')]
-        """
-        types = None if type is None else names(type)
-        return self.store.facts(FactQuery(subject=subject, types=types, limit=limit), scope=self.scope)
 
     def reinforce(self, *fact_ids: int) -> int:
         """Vouch for facts: surer by 0.3, as far as their writer is trusted, and fresh from today; return how many.
@@ -943,26 +796,6 @@ class Workspace:
         held = self.store.load(sorted({fact.memory_id for fact in facts}), scope=self.scope)
         caps = {row: CONFIDENCE_CAPS[memory.trust] for row, memory in held.items()}
         return len(self.store.apply(recall.log.reinforced(facts, "reinforce", now=now, caps=caps), at=now))
-
-    def stale(self, *, below: float = 0.5, days: float = 30) -> tuple[Fact, ...]:
-        """Return the facts that have faded or were left alone.
-
-        Example:
-            >>> [fact.subject for fact in db.stale(below=0.1, days=30)]
-            []
-        """
-        return tuple(upkeep.facts.stale(self._all_facts(), now=self.now(), below=below, days=days))
-
-    def conflicts(self) -> "tuple[upkeep.facts.Conflict, ...]":
-        """Return the facts of one project that contradict each other, and so the memories: remembered so, or newest.
-
-        Example:
-            >>> db.conflicts()
-            ()
-        """
-        stated = upkeep.facts.all_conflicts(self.store, scope=self.scope)
-        missed = upkeep.consolidate.missed_conflicts(self._ingest_context(embed=False))
-        return tuple(upkeep.facts.without_repeats([*stated, *missed]))
 
     def _all_facts(self) -> Iterator[Fact]:
         return upkeep.facts.facts_in_slices(self.store, scope=self.scope)
@@ -985,17 +818,6 @@ class Workspace:
         return self.store.recalls(
             scope=self.scope, session=self._named(session), fact_id=fact, memory_id=memory, limit=limit
         )
-
-    def activity(self, *, session: str | None = None, limit: int = 50) -> "tuple[upkeep.activity.Entry, ...]":
-        """Return what happened lately, the last first: learned, changed, recalled, or told to an agent.
-
-        Example:
-            >>> [(entry.what, entry.ids) for entry in db.activity(limit=2)]
-            [('recalled', (1,)), ('learned', (3,))]
-        """
-        self._log.flush()  # what was recalled until now belongs to it
-        most, asked = max(0, min(limit, 10_000)), self._named(session)
-        return upkeep.activity.activity(self.store, scope=self.scope, project=self._notes, session=asked, limit=most)
 
     def review(self) -> "tuple[upkeep.review.ReviewItem, ...]":
         """Return what needs a person and is not settled: contradictions, merges, updates, agents' words, secrets.

@@ -5,10 +5,11 @@ from functools import cached_property, reduce
 from operator import or_
 from pathlib import Path
 from types import ModuleType, UnionType
-from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 
+from recollect.arguments import shown
 from recollect.errors import InputError
 from recollect.files import replacing
 from recollect.operations.request import Call, Parameter, Request, Traits, parameters_of, parse
@@ -188,6 +189,10 @@ def write_file(path: str | Path, pieces: Iterable[str]) -> None:
 # --- Python methods -------------------------------------------------------------------------
 
 
+CONFIRMS: Final = "-"
+"""The `method_returns` of a reply that only repeats what was asked: the Python method returns None."""
+
+
 def call_operation(db: Any, name: str, given: Mapping[str, Any]) -> Any:
     """Do the operation *name* as a Python method does: its reply as a value, errors as exceptions.
 
@@ -199,21 +204,38 @@ def call_operation(db: Any, name: str, given: Mapping[str, Any]) -> Any:
     operation = OPERATIONS[name]
     values = {key: value for key, value in given.items() if value is not None}
     call = {key: values.pop(key) for key in operation.call_keywords if key in values}
+    for each in (each for each in parameters_of(operation.request) if each.hints.inverse in values):
+        values[each.name] = _opposite(each.hints.inverse, values.pop(each.hints.inverse))
     view = db._narrowed(values.pop("project")) if operation.narrows_projects and "project" in values else db
     request = parse(operation.request, operation.method, values, local=True)
     return unwrapped(operation.run(view, request, Call(now=db.now(), **call)).value)
 
 
+def _opposite(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{name} cannot be {shown(value)}", hint="give True or False")
+    return not value
+
+
 def unwrapped(value: Any) -> Any:
-    """Return what a reply holds if that is one list; the reply itself otherwise."""
+    """Return what a Python method returns for a reply: a list if that is all it holds, nothing if it only confirms."""
+    if isinstance(value, Results):
+        parts = tuple(map(unwrapped, value.results))
+        return None if parts and parts[0] is None else parts
     name = _only_list(type(value))
-    return getattr(value, name) if name else value
+    return None if name == CONFIRMS else getattr(value, name) if name else value
 
 
 def unwrapped_type(kind: Any) -> Any:
     """Return the type of what `unwrapped` returns for a reply of this *kind*."""
+    if get_origin(kind) in (Union, UnionType):
+        arms = [unwrapped_type(each) for each in get_args(kind)]
+        return None if arms[0] is None else reduce(or_, arms)
+    if get_origin(kind) is Results:
+        inner = unwrapped_type(get_args(kind)[0])
+        return inner if inner is None else tuple[inner, ...]  # type: ignore[valid-type]
     name = _only_list(kind)
-    return get_type_hints(kind)[name] if name else kind
+    return None if name == CONFIRMS else get_type_hints(kind)[name] if name else kind
 
 
 def _only_list(kind: Any) -> str:

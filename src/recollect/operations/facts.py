@@ -10,7 +10,7 @@ from recollect.operations.fields import Texts
 from recollect.operations.request import Call, Request, read_id
 from recollect.operations.rights import OWNER_WRITES, READS
 from recollect.parameters import about
-from recollect.records import Fact
+from recollect.records import Fact, FactQuery
 from recollect.render import text
 from recollect.workspace import Workspace
 
@@ -25,14 +25,20 @@ class Facts(Request, rights=READS, group="agents", example={"subject": "Owner"})
     """Which facts to list."""
 
     subject: Annotated[str, about("only about this subject")] | None = None
-    type: Annotated[Texts, about("only of this type (may be repeated)")] = ()
+    type: Annotated[Texts, about("only of this type (may be repeated)")] | None = None
     limit: Annotated[int, about("how many (100)", ge=1, short="n")] = 100
 
 
 @operation
 def facts(db: Workspace, request: Facts, _: Call) -> Answer[FactList]:
-    """List the facts that memories state: subject, predicate, object."""
-    return _listed(db.facts(subject=request.subject, type=request.type or None, limit=request.limit))
+    """List the facts that memories state: subject, predicate, object.
+
+    Example:
+        >>> [(fact.subject, fact.object) for fact in db.facts(subject="Owner")]
+        [('Owner', 'Mara of the billing team')]
+    """
+    asked = FactQuery(subject=request.subject, types=request.type, limit=request.limit)
+    return _listed(db.store.facts(asked, scope=db.scope))
 
 
 class Stale(Request, rights=READS, group="agents", example={"days": 30}):
@@ -44,8 +50,13 @@ class Stale(Request, rights=READS, group="agents", example={"days": 30}):
 
 @operation
 def stale(db: Workspace, request: Stale, _: Call) -> Answer[FactList]:
-    """List facts whose confidence has faded, or that nobody confirmed for long."""
-    return _listed(db.stale(below=request.below, days=request.days))
+    """List facts whose confidence has faded, or that nobody confirmed for long.
+
+    Example:
+        >>> [fact.subject for fact in db.stale(below=0.1, days=30)]
+        []
+    """
+    return _listed(tuple(upkeep.facts.stale(db._all_facts(), now=db.now(), below=request.below, days=request.days)))
 
 
 def _listed(found: tuple[Fact, ...]) -> Answer[FactList]:
@@ -64,8 +75,15 @@ class ConflictList(Struct, frozen=True, kw_only=True):
 
 @operation
 def conflicts(db: Workspace, _: Conflicts, __: Call) -> Answer[ConflictList]:
-    """List facts and memories that contradict each other."""
-    found = db.conflicts()
+    """List facts and memories that contradict each other.
+
+    Example:
+        >>> db.conflicts()
+        ()
+    """
+    stated = upkeep.facts.all_conflicts(db.store, scope=db.scope)
+    missed = upkeep.consolidate.missed_conflicts(db._ingest_context(embed=False))
+    found = tuple(upkeep.facts.without_repeats([*stated, *missed]))
     return listed(ConflictList(conflicts=found), found, text.conflict_line, empty="No conflicts.")
 
 

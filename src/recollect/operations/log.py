@@ -24,6 +24,9 @@ class Activity(Request, rights=READS, group="agents", example={"limit": 20}):
     limit: Annotated[int, about("how many (50)", ge=1, short="n")] = 50
 
 
+MAX_ENTRIES: Final = 10_000
+
+
 class Entries(Struct, frozen=True, kw_only=True):
     """What happened, the last first."""
 
@@ -32,8 +35,20 @@ class Entries(Struct, frozen=True, kw_only=True):
 
 @operation
 def activity(db: Workspace, request: Activity, _: Call) -> Answer[Entries]:
-    """Show what happened lately: what was learned, changed, recalled, or told to an agent."""
-    found = db.activity(session=request.session, limit=request.limit)
+    """Show what happened lately: what was learned, changed, recalled, or told to an agent.
+
+    Example:
+        >>> [(entry.what, entry.ids) for entry in db.activity(limit=2)]
+        [('recalled', (1,)), ('learned', (3,))]
+    """
+    db._log.flush()  # what was recalled until now belongs to it
+    found = upkeep.activity.activity(
+        db.store,
+        scope=db.scope,
+        project=db._notes,
+        session=db._named(request.session),
+        limit=min(request.limit, MAX_ENTRIES),
+    )
     return listed(Entries(entries=found), found, text.entry_line, empty="Nothing happened yet.")
 
 

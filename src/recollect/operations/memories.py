@@ -1,13 +1,14 @@
 """Operations on memories one by one: adding, showing, listing, changing, hiding."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from recollect import remember
+from recollect import recall, remember
 from recollect.errors import InputError
-from recollect.operations.answer import Answer, Results, for_each, listed, one_or_more, operation, paged
+from recollect.operations.answer import CONFIRMS, Answer, Results, for_each, listed, one_or_more, operation, paged
 from recollect.operations.fields import (
     Filtered,
     MemoryId,
@@ -18,34 +19,46 @@ from recollect.operations.fields import (
     moment,
     pairs,
 )
-from recollect.operations.request import Call, Request
+from recollect.operations.request import Call, Request, with_values
 from recollect.operations.rights import ADDS, CHANGES, KEEPING_SECRETS, OWNER_WRITES, READS
-from recollect.options import split_tags
+from recollect.options import dated, split_tags
 from recollect.parameters import about
+from recollect.records import Feedback as FeedbackWrite
 from recollect.records import Filter, Memory
+from recollect.records import Forget as ForgetWrite
 from recollect.render import pages, text
 from recollect.render.layout import Line, Page, Piece, line
 from recollect.replies import Listing, Shown
 from recollect.replies import Request as EngineRequest
-from recollect.trust import level
+from recollect.trust import level, may_change
 from recollect.workspace import Workspace
 
 Trusted = Annotated[Literal["owner", "agent", "untrusted"], about("whose word it is (owner)")]
-KeepSecrets = Annotated[bool, about("do not redact keys and tokens")]
-NoEmbed = Annotated[bool, about("leave the vectors for later")]
-Metadata = Annotated[Texts, about("KEY=VALUE (may be repeated)", metavar="KEY=VALUE")]
-ABOUT = (
-    *("type", "title", "source", "confidence", "external_id", "trust", "name", "description", "path"),
-    "requirements",
+KeepSecrets = Annotated[bool, about("do not redact keys and tokens", inverse="redact")]
+NoEmbed = Annotated[bool, about("leave the vectors for later", inverse="embed")]
+Metadata = Annotated[
+    Texts | dict[str, Any],
+    about("KEY=VALUE (may be repeated)", metavar="KEY=VALUE", python="Mapping[str, object]"),
+]
+PYTHON_VALUES: Final = (
+    *("tags", "kind", "pinned", "line", "section", "thread", "turn", "context"),
+    *("created_at", "updated_at", "deleted_at", "superseded_at", "superseded_by"),
 )
-"""What `Recollection.add` takes as it is given."""
+PYTHON_DATES: Final = ("observed_at", "valid_from", "valid_until")
+"""What only programs say about a memory."""
+
+if TYPE_CHECKING:
+    MemoryValues = Request
+else:
+    MemoryValues = with_values(Request, Memory, PYTHON_VALUES, dates=PYTHON_DATES)
 
 
 class Add(
-    Request,
+    MemoryValues,
     rights=ADDS.but(keep_secrets=KEEPING_SECRETS),
     slow=True,
     creates_store=True,
+    names_project=True,
     example={"text": "We deploy on Fridays", "type": "decision", "tag": ["release"]},
 ):
     """What to remember, and what is known about it."""
@@ -62,10 +75,11 @@ class Add(
     name: Annotated[str, about("a name it goes by")] | None = None
     description: Annotated[str, about("a description")] | None = None
     path: Annotated[str, about("a path it is about")] | None = None
-    requirements: Annotated[str, about("requirements it states")] | None = None
-    tag: Annotated[Texts, about("a tag, or several with commas (may be repeated)")] = ()
+    requirements: Annotated[str | Texts, about("requirements it states", python="Names")] | None = None
+    worker_role: Annotated[str, about("the role of the agent that wrote it", only="python")] | None = None
+    tag: Annotated[Texts, about("a tag, or several with commas (may be repeated)")] | None = None
     date: Annotated[Any, about("the day it speaks of", metavar="DATE")] | None = None
-    metadata: Metadata = ()
+    metadata: Metadata | None = None
     keep_secrets: KeepSecrets = False
     no_embed: NoEmbed = False
     vector: (
@@ -76,19 +90,38 @@ class Add(
     ) = None
 
 
+NOT_ABOUT: Final = frozenset({"project", "text", "keep_secrets", "no_embed", "vector", "metadata"})
+"""Fields of `Add` that say something else than what the memory is about."""
+
+
 @operation
 def add(db: Workspace, request: Add, call: Call) -> "Answer[remember.ingest.IngestResult]":
-    """Remember one text."""
-    known = {name: getattr(request, name) for name in ABOUT if getattr(request, name) is not None}
-    known["tags"] = split_tags(request.tag)
-    if request.metadata:
-        known["metadata"] = pairs(request.metadata, "metadata", form="KEY=VALUE", example="team=search")
-    if (observed := moment(request.date, "date", call.now)) is not None:
-        known["observed_at"] = observed.start
-    result = db.add(
-        request.text, vector=request.vector, redact=not request.keep_secrets, embed=not request.no_embed, **known
+    """Remember one text.
+
+    The name, description, path, worker_role and requirements go into its metadata and are searched like everything
+    else. A *vector* of your own is stored with those of the model in use if it is as wide as they are, else apart;
+    `search(embedding=…)` finds it.
+
+    Example:
+        >>> db.add("Backups run at night", type="config", tag="ops", date="yesterday", confidence=0.9).id
+        4
+        >>> db.add("Backups run at night").decision
+        'identical'
+    """
+    values = {name: getattr(request, name) for name in request.__struct_fields__ if name not in NOT_ABOUT}
+    known = dated({name: value for name, value in values.items() if value is not None}, now=call.now)
+    if request.metadata is not None:
+        known["metadata"] = _metadata(request.metadata)
+    draft = remember.clean.draft(request.text, {"project": request.project or db.project or "default", **known})
+    (result,) = db.add_all(
+        [draft], vectors=[request.vector], redact=not request.keep_secrets, embed=not request.no_embed
     )
     return Answer(value=result, text=lambda: text.ingest_text(result, root=text.here()))
+
+
+def _metadata(given: Texts | dict[str, Any]) -> Mapping[str, object]:
+    """Return metadata as a mapping; a terminal gives it as texts KEY=VALUE."""
+    return given if isinstance(given, dict) else pairs(given, "metadata", form="KEY=VALUE", example="team=search")
 
 
 class Capture(
@@ -102,6 +135,7 @@ class Capture(
     """What an agent wrote."""
 
     text: Annotated[str, about("what an agent wrote; - reads it from standard input", place=1)]
+    no_embed: NoEmbed = False
 
 
 class Captured(Struct, frozen=True, kw_only=True):
@@ -112,8 +146,15 @@ class Captured(Struct, frozen=True, kw_only=True):
 
 @operation
 def capture(db: Workspace, request: Capture, call: Call) -> Answer[Captured]:
-    """Remember what an agent wants kept: its "[MEMORY] …" lines and sentences such as "Decision: …"."""
-    results = db.capture(request.text, trust=min("agent", call.trust, key=level))
+    """Remember what an agent wants kept: its "[MEMORY] …" lines and sentences such as "Decision: …".
+
+    Example:
+        >>> said = "[MEMORY] type=gotcha: The cache must be cleared after each deploy"
+        >>> [db.show(each.id).memory.type for each in db.capture(said)]
+        ['gotcha']
+    """
+    drafts = db._ingest_context(embed=False, trust=min("agent", call.trust, key=level)).captured(request.text)
+    results = db.add_all(drafts, embed=not request.no_embed) if drafts else ()
     return listed(Captured(memories=results), results, text.ingest_text, empty="Nothing to remember in it.")
 
 
@@ -231,6 +272,8 @@ def timeline(db: Workspace, request: Timeline, _: Call) -> Answer[Memories]:
 class Changed(Struct, frozen=True, kw_only=True):
     """A memory, and what happened to it."""
 
+    method_returns: ClassVar[str] = CONFIRMS
+
     id: int
     event: str
 
@@ -239,12 +282,27 @@ class Forget(Request, rights=CHANGES, example={"id": 1}):
     """Which memories to hide."""
 
     id: MemoryIds
+    reason: Annotated[str, about("why; it stays in their history")] = ""
 
 
 @operation
 def forget(db: Workspace, request: Forget, call: Call) -> Answer[Changed | Results[Changed]]:
-    """Hide memories from every search until they are restored."""
-    db.forget(*request.id, trust=call.trust)
+    """Hide memories from every search until they are restored.
+
+    All of them or none. What the owner forgot, callers of less *trust* can neither restore nor add again in the same
+    words.
+
+    Example:
+        >>> db.forget(2, reason="the server is gone")
+        >>> db.search("staging", mode="keyword").hits
+        ()
+    """
+    reason = {"reason": remember.redact.redact_text(request.reason).text} if request.reason else {}
+    detail = reason if call.trust == "owner" else {**reason, "trust": call.trust}
+    with db.store.transaction():
+        db._change(request.id, lambda memory: ForgetWrite(id=memory.id, detail=detail))
+        if call.trust == "owner":
+            remember.forgotten.note_forgotten(db._several(request.id), db.store)
     return for_each(
         [Changed(id=row, event="forget") for row in request.id],
         lambda each: f"#{each.id} forgotten; bring it back with: recollect restore {each.id}",
@@ -259,8 +317,22 @@ class Restore(Request, rights=CHANGES, example={"id": 1}):
 
 @operation
 def restore(db: Workspace, request: Restore, call: Call) -> Answer[Changed | Results[Changed]]:
-    """Bring back memories that were forgotten or superseded."""
-    db.restore(*request.id, trust=call.trust)
+    """Bring back memories that were forgotten or superseded.
+
+    All of them or none. A caller of less *trust* than whoever hid one of them is refused.
+
+    Example:
+        >>> db.forget(1)
+        >>> db.restore(1)
+        >>> [hit.id for hit in db.search("deploy").hits]
+        [1]
+    """
+    with db.store.transaction():
+        memories = db._several(request.id)
+        if call.trust != "owner":
+            remember.forgotten.refuse_restoring(memories, db.store, call.trust)
+        db._change(request.id, remember.clean.restoring)
+        remember.forgotten.drop_notes(memories, db.store)
     return for_each([Changed(id=row, event="restore") for row in request.id], lambda each: f"#{each.id} restored")
 
 
@@ -268,11 +340,13 @@ class Pin(Request, rights=OWNER_WRITES, example={"id": [1, 2]}):
     """Which memories to pin."""
 
     id: MemoryIds
-    off: Annotated[bool, about("let it age again")] = False
+    off: Annotated[bool, about("let it age again", inverse="pinned")] = False
 
 
 class Pinned(Struct, frozen=True, kw_only=True):
     """Whether a memory is pinned."""
+
+    method_returns: ClassVar[str] = CONFIRMS
 
     id: int
     pinned: bool
@@ -280,9 +354,15 @@ class Pinned(Struct, frozen=True, kw_only=True):
 
 @operation
 def pin(db: Workspace, request: Pin, _: Call) -> Answer[Pinned | Results[Pinned]]:
-    """Keep memories from ageing."""
+    """Keep memories from ageing.
+
+    Example:
+        >>> db.pin(1)
+        >>> db.show(1).memory.pinned
+        True
+    """
     pinned = not request.off
-    db.pin(*request.id, pinned=pinned)
+    db._change(request.id, lambda memory: remember.clean.pinning(memory, pinned=pinned))
     state = "pinned" if pinned else "not pinned"
     return for_each([Pinned(id=row, pinned=pinned) for row in request.id], lambda each: f"#{each.id} is {state}")
 
@@ -353,14 +433,28 @@ class Supersede(Request, rights=CHANGES, example={"id": 1, "by": 2}):
 class Superseded(Struct, frozen=True, kw_only=True):
     """A memory, and the memory that replaced it."""
 
+    method_returns: ClassVar[str] = CONFIRMS
+
     id: int
     superseded_by: int
 
 
 @operation
 def supersede(db: Workspace, request: Supersede, call: Call) -> Answer[Superseded]:
-    """Replace one memory by another, and hide it from searches."""
-    db.supersede(request.id, request.by, keep_wording=request.keep_wording, trust=call.trust)
+    """Replace one memory by another, and hide it from searches.
+
+    Example:
+        >>> new = db.add("Releases leave on Thursdays")
+        >>> db.supersede(1, new.id)
+        >>> db.show(1).memory.superseded_by == new.id
+        True
+    """
+    with db.store.transaction():
+        old, new = db._one(request.id), db._one(request.by)
+        write = remember.clean.superseding(old, new, successors=db._successors(new))
+        wordings = [remember.clean.merging(old, new)] if request.keep_wording else []
+        detail = {} if call.trust == "owner" else {"trust": call.trust}
+        db.store.apply([*wordings, replace(write, detail=detail)], at=call.now)
     value = Superseded(id=request.id, superseded_by=request.by)
     return Answer(value=value, text=lambda: f"#{request.id} is superseded by #{request.by}")
 
@@ -377,13 +471,27 @@ class Feedback(Request, rights=replace(ADDS, trust="agent"), group="agents", exa
 class Judged(Struct, frozen=True, kw_only=True):
     """A memory, and the verdict on it."""
 
+    method_returns: ClassVar[str] = CONFIRMS
+
     id: int
     verdict: str
 
 
 @operation
 def feedback(db: Workspace, request: Feedback, call: Call) -> Answer[Judged]:
-    """Say whether a memory that was found was used, useful or wrong; `tune` learns from it."""
-    db.feedback(request.id, request.verdict, session=request.session, query=request.query, trust=call.trust)
+    """Say whether a memory that was found was used, useful or wrong; `tune` learns from it.
+
+    The verdict of a caller who is trusted less than the writer is noted, and changes no fact.
+
+    Example:
+        >>> db.feedback(1, "useful", session="monday")
+        >>> [event.verb for event in db.show(1).events]
+        ['add', 'feedback']
+    """
+    memory = db._one(request.id)
+    query = request.query and remember.redact.redact_text(request.query).text
+    noted = FeedbackWrite(id=request.id, verdict=request.verdict, session=db._named(request.session), query=query)
+    moved = db._facts_of(request.id) if may_change(call.trust, memory) else ()
+    db.store.apply([noted, *recall.log.reinforced(moved, request.verdict, now=call.now)], at=call.now)
     value = Judged(id=request.id, verdict=request.verdict)
     return Answer(value=value, text=lambda: f"#{request.id}: {request.verdict}")

@@ -43,6 +43,8 @@ class Traits(Struct, frozen=True, kw_only=True):
     """Whether it may create a store that does not exist yet."""
     is_shared: bool = False
     """Whether it only lends its fields to other requests, which list them last."""
+    names_project: bool = False
+    """Whether its Python method takes the project to write to."""
     in_python: bool = True
     """Whether it is a method in Python; some only make sense in a terminal."""
     example: Mapping[str, Any] = {}
@@ -113,6 +115,15 @@ def with_options(base: type[Request], described: type[Struct], *, without: Seque
     return _RequestMeta(f"{described.__name__}Options", (base,), members)
 
 
+def with_values(base: type[Request], record: type[Struct], names: Iterable[str], *, dates: Iterable[str] = ()) -> Any:
+    """Return *base* with fields of *record* that only Python sets: *names*, and *dates* that may be texts, too."""
+    hints, where = get_type_hints(record), f"as in `{record.__name__}`"
+    own: dict[str, Any] = {name: Annotated[hints[name], about(where, only="python")] | None for name in names}
+    own |= {name: Annotated[Any, about(where, only="python", metavar="DATE")] | None for name in dates}
+    members = {"__module__": base.__module__, "__annotations__": own, **dict.fromkeys(own)}
+    return _RequestMeta(f"{record.__name__}Values", (base,), members, is_shared=True)
+
+
 class Parameter(Struct, frozen=True, kw_only=True):
     """One field of a request, as surfaces see it."""
 
@@ -125,6 +136,8 @@ class Parameter(Struct, frozen=True, kw_only=True):
     minimum: float | None = None
     maximum: float | None = None
     hints: Hints = Hints()
+    type_name: str = "Any"
+    """The name of its type, for Python."""
 
     @property
     def place(self) -> bool:
@@ -194,6 +207,7 @@ def _parameter(field: Any, hint: Any) -> Parameter:
         minimum=meta.ge if meta else None,
         maximum=meta.le if meta else None,
         hints=hints,
+        type_name=getattr(inner, "__name__", "Any"),
     )
 
 
