@@ -3,6 +3,7 @@
 import inspect
 import keyword
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -46,7 +47,8 @@ TYPES: Mapping[str, str] = {
     "ids": "int",
     "numbers": "Sequence[float]",
 }
-ASYNC_HEAD = "    # --- made by `make docs` from the methods of Recollection ---\n"
+ASYNC_HEAD = "# --- made by `make docs` from the methods of Recollection ---\n"
+ASYNC_END = "# --- end ---\n"
 
 
 def method_name(operation: Operation) -> str:
@@ -142,17 +144,31 @@ def _type(hint: Any, imports: dict[str, set[str]]) -> str:
 def async_methods(text: str) -> str:
     """Return *text*, the module `recollect.aio`, with its list of methods as it should be."""
     head, mark, rest = text.partition(ASYNC_HEAD)
-    _, end, tail = rest.partition("    # --- end ---\n")
+    _, end, tail = rest.partition(ASYNC_END)
     if not (mark and end):
         raise ValueError("recollect/aio.py has lost its marks")
     return head + mark + "".join(_async_lines()) + end + tail
 
 
 def _async_lines() -> Iterator[str]:
-    names = {name for name, each in inspect.getmembers(Workspace, inspect.isfunction) if not name.startswith("_")}
-    for name in sorted((names | set(derived())) - {"in_project", "now"}):
-        returned = str(getattr(getattr(Workspace, name, None), "__annotations__", {}).get("return", ""))
-        kind = "streamed" if "Iterator" in returned else "threaded"
-        yield f"    {name} = {kind}(Recollection.{name})\n"
     for name in NAMESPACES:
-        yield f"    {name} = cached_property(lambda self: Async{name.title()}(self.inner.{name}))\n"
+        kind = getattr(import_module(f"recollect.workspace.{name}"), name.title())
+        yield f'\n\nclass Async{name.title()}(Wrapped[{name.title()}]):\n    """The methods of `{name.title()}`."""\n\n'
+        yield from (_async_line(name.title(), method, kind) for method in _public(kind))
+    yield '\n\nclass AsyncMethods(Wrapped[Recollection]):\n    """The methods of `Recollection`."""\n\n'
+    for name in sorted({*_public(Workspace), *derived()} - {"in_project", "now"}):
+        yield _async_line("Recollection", name, Workspace)
+    for name in NAMESPACES:
+        yield f"\n    @property\n    def {name}(self) -> Async{name.title()}:\n"
+        about = inspect.getdoc(getattr(Workspace, name))
+        yield f'        """{about}"""\n        return Async{name.title()}(self.inner.{name})\n'
+    yield "\n\n"
+
+
+def _public(kind: type) -> list[str]:
+    return [name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")]
+
+
+def _async_line(owner: str, name: str, kind: type) -> str:
+    returned = str(getattr(getattr(kind, name, None), "__annotations__", {}).get("return", ""))
+    return f"    {name} = {'streamed' if 'Iterator' in returned else 'threaded'}({owner}.{name})\n"

@@ -4,6 +4,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -54,13 +55,25 @@ def reference() -> str:
     opened = [each for each in functions if each.name in ("open", "recover")]
     classes = [each for body in bodies for each in body if isinstance(each, ast.ClassDef) and each.name in CLASSES]
     defined = [each for one in classes for each in one.body if isinstance(each, ast.FunctionDef)]
-    methods = [each for each in defined if not each.name.startswith("_")]
+    methods = [each for each in defined if not each.name.startswith("_") and each.name not in workspace.NAMESPACES]
     parts = [INTRODUCTION, *(part for each in opened for part in _function(each, "recollect."))]
     parts += ["## Methods", ", ".join(f"[`{name}`](#{name})" for name in sorted(each.name for each in methods))]
     parts += [part for each in methods for part in _function(each, "db.")]
+    parts += [part for name in workspace.NAMESPACES for part in _namespace(name)]
     parts += ["## Models", MODELS, *(part for each in _models() for part in _function(each, ""))]
     parts += [*_replies(), *_shapes()]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def _namespace(name: str) -> Iterator[str]:
+    """Yield the methods of a namespace such as `db.lenses`."""
+    module = import_module(f"recollect.workspace.{name}")
+    body = ast.parse(Path(inspect.getfile(module)).read_text(encoding="utf-8")).body
+    (kind,) = (each for each in body if isinstance(each, ast.ClassDef))
+    yield f"## db.{name}"
+    yield ast.get_docstring(kind) or ""
+    defined = [each for each in kind.body if isinstance(each, ast.FunctionDef) and not each.name.startswith("_")]
+    yield from (part for each in defined for part in _function(each, f"db.{name}.", heading=f"{name}.{each.name}"))
 
 
 def _models() -> list[ast.FunctionDef]:
@@ -69,8 +82,8 @@ def _models() -> list[ast.FunctionDef]:
     return [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name in wanted]
 
 
-def _function(made: ast.FunctionDef, owner: str) -> Iterator[str]:
-    yield f"### {made.name}"
+def _function(made: ast.FunctionDef, owner: str, *, heading: str = "") -> Iterator[str]:
+    yield f"### {heading or made.name}"
     arguments = ast.unparse(made.args).removeprefix("self, ").removeprefix("self").removeprefix("/, ")
     returns = ast.unparse(made.returns).strip("'\"") if made.returns else "None"
     is_property = any(ast.unparse(each) == "property" for each in made.decorator_list)

@@ -239,8 +239,8 @@ def fitted(value: Any, hint: Any, name: str) -> Any:
     if hint is Any or hint is object:
         return value
     arms = _args(hint) if _origin(hint) in (Union, UnionType) else (hint,)
-    if value is None and NoneType in arms:
-        return None
+    if Any in arms or (value is None and NoneType in arms):
+        return value
     if Path in arms:
         return _path(value, name)
     if date in arms:

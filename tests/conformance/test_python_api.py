@@ -260,7 +260,7 @@ def test_a_search_answers_before_its_entry_in_the_log_is_written(
 
     assert reply.hits
     assert before == ()
-    assert [recall.query for recall in db.recalls(session="s")] == ["ship"]
+    assert [recall.query for recall in db.log.recent(session="s")] == ["ship"]
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def used_db(db: Recollection) -> Recollection:
     """The small store after some use: facts that contradict each other, a lens, searches in the log."""
     db.add("Port: 5432", project="shop")
     db.add("Port: 5433", project="shop", external_id="port-2")
-    db.keep_lens(Lens(name="work", projects=("shop",), types=("decision",), since="2026-01", boosts={"type:x": 2.0}))
+    db.lenses.keep(Lens(name="work", projects=("shop",), types=("decision",), since="2026-01", boosts={"type:x": 2.0}))
     for query in ("port", "port", "port", "xylophone"):
         db.search(query, session="s", limit=1)
     db.flush()

@@ -51,9 +51,9 @@ def backup(db: Workspace, request: BackupRequest, call: Call) -> "Answer[upkeep.
     if path and keep is not None:
         raise InputError("--keep needs --to", hint="such as: recollect backup --to backups --keep 7")
     if folder:
-        made = db.backup_to(folder, keep=keep, progress=call.progress)
+        made = db.backups.create_in(folder, keep=keep, progress=call.progress)
     else:
-        made = db.backup(path or "", force=request.force, progress=call.progress)
+        made = db.backups.create(path or "", force=request.force, progress=call.progress)
     lines = [f"{made.memories} memories backed up to {made.path}", *(f"removed {each}" for each in made.pruned)]
     return Answer(value=made, text=lambda: "\n".join(lines))
 
@@ -68,7 +68,7 @@ class RestoreBackup(Request, in_python=False, slow=True, creates_store=True, gro
 @operation
 def restore_backup(db: Workspace, request: RestoreBackup, _: Call) -> "Answer[upkeep.backup.RestoredBackup]":
     """Put a backup in the place of the store; what is here now is kept in a file beside it."""
-    done = db.restore_backup(request.path, dry_run=request.dry_run)
+    done = db.backups.restore(request.path, dry_run=request.dry_run)
     verb, kept = ("restored", "are kept") if done.applied else ("would restore", "would be kept")
     lines = [f"{verb} {done.memories} memories from {done.path}"]
     if done.aside is not None:

@@ -130,7 +130,7 @@ def import_(db: Workspace, request: Import, call: Call) -> Answer[Imported | Reh
     else:
         _refuse_without_path(request)
         how = {"trust": request.trust} if request.trust is not None else {}
-        report = db.import_roots(**how, **rest, progress=call.progress)
+        report = db.roots.import_(**how, **rest, progress=call.progress)
     if not (dry or request.once):
         _keep_roots(db, request.paths, report, how)
     if not dry:
@@ -166,9 +166,9 @@ def _keep_roots(db: Workspace, paths: Sequence[str], report: "ImportReport", how
     for path in paths:
         place = Path(path).expanduser().absolute().as_posix().rstrip("/")
         if any(name == place or name.startswith(f"{place}/") for _, name in report.sources):
-            db.keep_root(path, **how)
+            db.roots.add(path, **how)
     if how.get("from_") and report.sources:
-        db.keep_root(**how)
+        db.roots.add(**how)
 
 
 def _embedded(db: Workspace, report: "ImportReport", progress: Progress | None) -> Answer[Imported | Rehearsed]:
@@ -257,15 +257,15 @@ def roots(
     """List, add or remove roots: what `import` without a path imports again, and `watch` follows."""
     if request.action == "add":
         named = _given(request)
-        kept = db.keep_root(request.path, follow_links=request.follow_links, **named)
+        kept = db.roots.add(request.path, follow_links=request.follow_links, **named)
         return Answer(value=kept, text=lambda: f"{kept.name} is a root now; import it with: recollect import")
     if request.action == "remove":
         if not request.path:
             raise InputError("say which file or folder", hint="see: recollect roots list")
-        db.drop_root(request.path)
+        db.roots.remove(request.path)
         return Answer(
             value=DroppedRoot(path=request.path),
             text=lambda: f"{request.path} is not a root any more; its memories stay",
         )
-    found, empty = db.roots(), "No roots; recollect import PATH keeps PATH as one."
+    found, empty = db.roots.list(), "No roots; recollect import PATH keeps PATH as one."
     return listed(RootList(roots=found), found, text.root_line, empty=empty)

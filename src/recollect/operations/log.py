@@ -162,7 +162,7 @@ def log(db: Workspace, request: Log, _: Call) -> Answer[LogReply]:
 
 
 def _recent(db: Workspace, request: Log, *, fact: int | None = None) -> Answer[Recalls]:
-    found = db.recalls(session=request.session, fact=fact, memory=request.memory, limit=request.limit)
+    found = db.log.recent(session=request.session, fact=fact, memory=request.memory, limit=request.limit)
     return listed(Recalls(recalls=found), found, text.recall_line, empty="Nothing was recalled yet.")
 
 
@@ -173,19 +173,19 @@ def _provenance(db: Workspace, request: Log) -> Answer[Recalls]:
 
 
 def _never_recalled(db: Workspace, request: Log) -> Answer[MemoryIdList]:
-    found = db.never_recalled(limit=request.limit)
+    found = db.log.never_recalled(limit=request.limit)
     ids = MemoryIdList(ids=tuple(memory.id for memory in found))
     return listed(ids, found, text.one_line, empty="Every memory was recalled.")
 
 
 def _never_used(db: Workspace, _: Log) -> Answer[MemoryUses]:
-    found, empty = db.never_used(), "No memory was shown three times and never used."
+    found, empty = db.log.never_used(), "No memory was shown three times and never used."
     uses = MemoryUses(memories=found)
     return listed(uses, found, lambda each: f"#{each.id} shown {each.shown} times, never used", empty=empty)
 
 
 def _unanswered(db: Workspace, request: Log) -> Answer[UnansweredQueries]:
-    found, empty = db.unanswered(limit=request.limit), "Every query found something."
+    found, empty = db.log.unanswered(limit=request.limit), "Every query found something."
     queries = tuple(UnansweredQuery(query=query, times=times) for query, times in found)
     return listed(
         UnansweredQueries(queries=queries),
@@ -196,7 +196,7 @@ def _unanswered(db: Workspace, request: Log) -> Answer[UnansweredQueries]:
 
 
 def _prune(db: Workspace, request: Log) -> Answer[Pruned]:
-    count = db.prune_log(older_than=request.older_than, max_size=request.max_size)
+    count = db.log.prune(older_than=request.older_than, max_size=request.max_size)
     return Answer(value=Pruned(pruned=count), text=lambda: f"{count} searches pruned from the recall log")
 
 

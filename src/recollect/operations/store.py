@@ -52,7 +52,7 @@ class StoreState(Struct, frozen=True, kw_only=True):
 @operation
 def stats(db: Workspace, _: Stats, __: Call) -> Answer[StoreState]:
     """Count memories, projects, types and sources."""
-    counted, kept, last, place = db.stats(), db.retention, db.last_backup(), shown_address(db.address)
+    counted, kept, last, place = db.stats(), db.retention, db.backups.last(), shown_address(db.address)
     generations = db.generations()
     waiting = next((each.pending for each in generations if not each.is_external), 0)
     lines = [text.stats_text(counted, place), text.log_text(counted.log, kept), text.backup_line(last)]

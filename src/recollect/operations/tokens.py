@@ -65,20 +65,20 @@ def token(
 ) -> "Answer[TokenList] | Answer[upkeep.tokens.NewToken] | Answer[RevokedToken]":
     """Create, list or revoke tokens for a server of this store."""
     if request.action == "list":
-        found = db.tokens()
+        found = db.tokens.list()
         return listed(TokenList(tokens=found), found, token_line, empty="No tokens.")
     if request.action == "create":
         return _created(db, request)
     name = request.name
     if not name:
         raise InputError("say which token", hint="see: recollect token list")
-    db.revoke_token(name)
+    db.tokens.revoke(name)
     return Answer(value=RevokedToken(name=name), text=lambda: f"{name} is revoked")
 
 
 def _created(db: Workspace, request: TokenRequest) -> "Answer[upkeep.tokens.NewToken]":
     expires = request.expires
-    made = db.create_token(
+    made = db.tokens.create(
         name=request.name,
         project=request.project,
         read_only=request.read_only,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 from msgspec.structs import replace
 
 from recollect import evaluate, recall, remember, search, upkeep
-from recollect.arguments import checked, findable, guarded
+from recollect.arguments import checked, guarded
 from recollect.embedders.models import NO_MODELS, Models
-from recollect.errors import InputError, ModelError, RecollectError, StoreClosed, StoreError
+from recollect.errors import ModelError, RecollectError, StoreClosed, StoreError
 from recollect.options import (
     Moment,
     Names,
     dated,
     names,
-    start_of,
 )
 from recollect.profile import Profile, load_profile
 from recollect.records import (
@@ -30,7 +29,6 @@ from recollect.records import (
     Memory,
     Moved,
     Progress,
-    Recall,
     Recovery,
     Scope,
     StoreStats,
@@ -43,9 +41,15 @@ from recollect.settings import Settings, bound, models_folder, read_settings, se
 from recollect.stores.choice import move_store, open_store, recover_store, shown_address
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
-from recollect.trust import CONFIDENCE_CAPS, level
+from recollect.trust import CONFIDENCE_CAPS
 
 if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
+    from recollect.workspace.backups import Backups
+    from recollect.workspace.lenses import Lenses
+    from recollect.workspace.log import Log
+    from recollect.workspace.roots import Roots
+    from recollect.workspace.tokens import Tokens
+
     SearchContext = search.state.SearchContext
     Why = search.why.Why
 
@@ -53,7 +57,7 @@ LOGGING, EMBEDDING = "writing the recall log", "making vectors in the background
 """What the two threads of a long-lived process do, as `doctor` names it."""
 Clock = Callable[[], datetime]
 W = TypeVar("W", bound="Workspace")
-NAMESPACES: Final[tuple[str, ...]] = ()
+NAMESPACES: Final = ("backups", "lenses", "log", "roots", "tokens")
 """Properties that group the methods on one noun."""
 Answers = Callable[[Request, Profile, Callable[[Request, Profile], Reply], Callable[[], Hashable]], Reply]
 """How a request is answered: by what it is given to search with, or by a result of the same version that is kept."""
@@ -107,7 +111,7 @@ def open_as(
         retention=recall.log.Retention(days=bound(settings, "log_days"), megabytes=bound(settings, "log_megabytes")),
     )
     if background:
-        opened._resume_embedding()  # noqa: SLF001
+        opened._resume_embedding()
     return opened
 
 
@@ -119,15 +123,15 @@ def lend(db: W, settings: Settings) -> Iterator[W]:
     """
     view = copy(db)
     view.profile, view.address, view.background = load_profile(settings.profile), settings.db, False
-    view._choose(settings.project or None)  # noqa: SLF001
+    view._choose(settings.project or None)
     view.models = db.models.lent()
-    view._log = recall.log.BackgroundWriter(LOGGING, failures=db._log.failures)  # noqa: SLF001
-    view._writer = recall.log.BackgroundWriter(EMBEDDING, failures=db._writer.failures)  # noqa: SLF001
+    view._log = recall.log.BackgroundWriter(LOGGING, failures=db._log.failures)
+    view._writer = recall.log.BackgroundWriter(EMBEDDING, failures=db._writer.failures)
     try:
         yield view
     finally:
-        view._log.close()  # noqa: SLF001
-        view._writer.close()  # noqa: SLF001
+        view._log.close()
+        view._writer.close()
 
 
 @checked
@@ -215,7 +219,7 @@ class Workspace:
             >>> db.search("port", session="tuesday").outcome
             'answered'
             >>> db.flush()
-            >>> [each.query for each in db.recalls(session="tuesday")]
+            >>> [each.query for each in db.log.recent(session="tuesday")]
             ['port']
         """
         self._log.flush()
@@ -232,7 +236,7 @@ class Workspace:
             (1, 4)
         """
         view = copy(self)
-        view._choose(name)  # noqa: SLF001
+        view._choose(name)
         return view
 
     def project_of(self, folder: str | Path, *, claim: bool = False) -> str | None:
@@ -264,6 +268,41 @@ class Workspace:
         """Which projects are searched: the one chosen at opening, or all."""
         own = ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project}))
         return own.narrowed(self._only)
+
+    @property
+    def lenses(self) -> "Lenses":
+        """Lenses: filters and boosts kept under a name."""
+        from recollect.workspace.lenses import Lenses  # noqa: PLC0415  (few need it)
+
+        return Lenses(self)
+
+    @property
+    def log(self) -> "Log":
+        """The recall log: what was searched for, found and never used."""
+        from recollect.workspace.log import Log  # noqa: PLC0415  (few need it)
+
+        return Log(self)
+
+    @property
+    def backups(self) -> "Backups":
+        """Backups of the whole store."""
+        from recollect.workspace.backups import Backups  # noqa: PLC0415  (few need it)
+
+        return Backups(self)
+
+    @property
+    def tokens(self) -> "Tokens":
+        """Tokens: who may use a server of this store, and for what."""
+        from recollect.workspace.tokens import Tokens  # noqa: PLC0415  (few need it)
+
+        return Tokens(self)
+
+    @property
+    def roots(self) -> "Roots":
+        """Roots: files and folders that are imported again."""
+        from recollect.workspace.roots import Roots  # noqa: PLC0415  (few need it)
+
+        return Roots(self)
 
     @property
     def _notes(self) -> str:
@@ -363,104 +402,6 @@ class Workspace:
         if embedding and not defer:
             self.embed_imported(report, background=background, progress=progress)
         return report
-
-    def import_roots(
-        self,
-        *,
-        trust: Trust = "owner",
-        prune: bool = False,
-        embed: bool = True,
-        dry_run: bool = False,
-        defer: bool = False,
-        background: bool = False,
-        progress: Progress | None = None,
-    ) -> "remember.import_files.ImportReport":
-        """Import every root again, each as it was imported and for its project, trusted at most as *trust* says.
-
-        See `keep_root`.
-
-        Example:
-            >>> kept = db.keep_root("notes")
-            >>> db.import_roots().memories["new"]
-            1
-        """
-        kept = self.roots()
-        if not kept:
-            raise InputError("no roots are kept here", hint="name files or folders: recollect import PATH")
-        total = remember.import_files.ImportReport()
-        for group in remember.roots.by_options(kept):
-            view = self.in_project(group[0].project) if group[0].project else self
-            report = view.import_(
-                *(each.path for each in group if each.path),
-                **{**group[0].options, "trust": min(group[0].trust, trust, key=level)},
-                prune=prune,
-                embed=embed,
-                dry_run=dry_run,
-                defer=True,
-                progress=progress,
-            )
-            total.add(report)
-        if embed and not (defer or dry_run):
-            self.embed_imported(total, background=background, progress=progress)
-        return total
-
-    def keep_root(
-        self,
-        path: str | Path = "",
-        *,
-        trust: Trust = "owner",
-        redact: bool = True,
-        follow_links: bool = False,
-        as_: str | None = None,
-        from_: str | None = None,
-    ) -> "remember.roots.Root":
-        """Keep a file or folder, or what the program *from_* keeps, as a root: `import_roots` imports it again.
-
-        The options are those of `import_`, and are told to it then.
-
-        Example:
-            >>> db.keep_root("notes", trust="agent").trust
-            'agent'
-        """
-        remember.reading.resolved([path] if path else [], as_=as_, from_=from_, dry_run=False)
-        place = remember.import_files.source_of(Path(path).expanduser()) if path else ""
-        if not (place or from_) or self._ingest_context(embed=False).source_name(place) != place:
-            raise InputError("this path cannot be kept", hint="name a file or folder whose path holds no secret")
-        root = remember.roots.Root(
-            path=place,
-            project=self._notes,
-            trust=trust,
-            redact=redact,
-            follow_links=follow_links,
-            as_=as_,
-            from_=from_,
-        )
-        remember.roots.keep_root(root, self.store)
-        return root
-
-    def roots(self) -> "tuple[remember.roots.Root, ...]":
-        """Return the roots of the project chosen, or of all projects.
-
-        Example:
-            >>> kept = db.keep_root("notes")
-            >>> db.roots() == (kept,)
-            True
-        """
-        names = [self.project] if self.project is not None else sorted({"", *self.store.projects()})
-        return tuple(each for name in names for each in remember.roots.roots(self.store, project=name))
-
-    def drop_root(self, path: str | Path) -> None:
-        """Keep a root no longer; the memories that came from it stay.
-
-        Example:
-            >>> kept = db.keep_root("notes")
-            >>> db.drop_root("notes")
-            >>> db.roots()
-            ()
-        """
-        kept = {each.name for each in self.roots()}
-        place = remember.import_files.source_of(Path(path).expanduser())
-        remember.roots.drop_root(str(path) if str(path) in kept else place, self.store, project=self._notes)
 
     def embed_imported(
         self,
@@ -568,7 +509,7 @@ class Workspace:
     def _narrowed(self, projects: Names) -> Self:
         """Return a view that sees no other projects than *projects*."""
         view = copy(self)
-        view._only = names(projects)  # noqa: SLF001
+        view._only = names(projects)
         return view
 
     def _answer(self, request: Request, profile: Profile) -> Reply:
@@ -654,73 +595,6 @@ class Workspace:
         )
         return upkeep.purge.purge(selected, self.store, dry_run=dry_run, verify=verify, traces=names(trace))
 
-    def prune_log(self, *, older_than: Moment | None = None, max_size: float | None = None) -> int:
-        """Drop searches from the recall log that are too old, or too many for *max_size* megabytes.
-
-        By the settings when neither is given.
-
-        Example:
-            >>> db.prune_log(older_than="90d")
-            0
-        """
-        self.flush()
-        if older_than is None and max_size is None:
-            return self.retention.prune(self.store, scope=self.scope, now=self.now())
-        before, size = start_of(older_than, "older_than", now=self.now()), upkeep.purge.in_bytes(max_size)
-        return self.store.prune_recalls(scope=self.scope, before=before, max_bytes=size)
-
-    def create_token(
-        self,
-        *,
-        name: str | None = None,
-        project: str | None = None,
-        read_only: bool = False,
-        trust: Trust = "agent",
-        lifetime: timedelta | None = None,
-    ) -> "upkeep.tokens.NewToken":
-        """Make a token for a server of this store; its secret is told this once and kept as a digest.
-
-        Example:
-            >>> made = db.create_token(name="bot", read_only=True)
-            >>> made.token.read_only, made.secret.startswith("rct.bot.")
-            (True, True)
-        """
-        if self._named(name) != name:
-            raise InputError("a token cannot be called by a secret", hint="its name is shown to everybody")
-        return upkeep.tokens.create_token(
-            self.store,
-            now=self.now(),
-            name=name,
-            project=self._named(project) or self.project,
-            read_only=read_only,
-            trust=trust,
-            lifetime=lifetime,
-        )
-
-    def tokens(self) -> "tuple[upkeep.tokens.Token, ...]":
-        """Return the tokens for servers of this store, by name; in a project those of the project.
-
-        Example:
-            >>> made = db.create_token(name="bot")
-            >>> [each.name for each in db.tokens()]
-            ['bot']
-        """
-        held = upkeep.tokens.tokens(self.store)
-        return tuple(each for each in held if self.project is None or each.project == self.project)
-
-    def revoke_token(self, name: str) -> None:
-        """Drop a token: from now on it opens nothing.
-
-        Example:
-            >>> made = db.create_token(name="bot")
-            >>> db.revoke_token("bot")
-            >>> db.tokens()
-            ()
-        """
-        if name not in {each.name for each in self.tokens()}:
-            raise InputError(f"no token is called {name!r}", hint="see: recollect token list")
-        upkeep.tokens.revoke_token(self.store, name)
-
     def edit(  # noqa: PLR0913  (each is a field)
         self,
         memory_id: int,
@@ -805,20 +679,6 @@ class Workspace:
         asked = FactQuery(memory_ids=(memory_id,), include_superseded=True)
         return self.store.facts(asked, scope=self.scope)[::-1]
 
-    def recalls(
-        self, *, session: str | None = None, fact: int | None = None, memory: int | None = None, limit: int = 20
-    ) -> tuple[Recall, ...]:
-        """Return what was recalled, the last first: in one session, with one fact, of one memory, or at all.
-
-        Example:
-            >>> [(each.query, each.outcome) for each in db.recalls(session="friday")]
-            [('deploy', 'answered')]
-        """
-        self._log.flush()  # what was recalled until now belongs to it
-        return self.store.recalls(
-            scope=self.scope, session=self._named(session), fact_id=fact, memory_id=memory, limit=limit
-        )
-
     def review(self) -> "tuple[upkeep.review.ReviewItem, ...]":
         """Return what needs a person and is not settled: contradictions, merges, updates, agents' words, secrets.
 
@@ -861,100 +721,6 @@ class Workspace:
         """
         named = self._named(key) or ""
         upkeep.review.settle(self.store, named, project=self._notes, at=self.now(), again=again)
-
-    def never_recalled(self, *, limit: int | None = None) -> tuple[Memory, ...]:
-        """Return the memories that no logged search has shown, the oldest first.
-
-        Example:
-            >>> [memory.id for memory in db.never_recalled()]
-            [2, 3]
-        """
-        self._log.flush()  # what was recalled until now belongs to it
-        return recall.log.never_recalled(self.store, scope=self.scope, limit=None if limit is None else max(0, limit))
-
-    def never_used(self) -> "tuple[recall.log.MemoryUse, ...]":
-        """Return the memories that were shown three times or more and never used, most often shown first.
-
-        Example:
-            >>> db.never_used()
-            ()
-        """
-        self._log.flush()  # what was recalled until now belongs to it
-        return recall.log.never_used(self.store, scope=self.scope)
-
-    def unanswered(self, *, limit: int = 20) -> tuple[tuple[str, int], ...]:
-        """Return the logged queries that found nothing, and how often each was asked.
-
-        Example:
-            >>> db.search("dentist", session="friday", mode="keyword").outcome
-            'none'
-            >>> db.unanswered()
-            (('dentist', 1),)
-        """
-        self._log.flush()  # what was recalled until now belongs to it
-        return self.store.unanswered(scope=self.scope, limit=limit)
-
-    def keep_lens(self, lens: "recall.lens.Lens") -> None:
-        """Keep a lens under its name, in the project chosen or in none.
-
-        Example:
-            >>> from recollect.recall.lens import Lens
-            >>> db.keep_lens(Lens(name="decided", types=("decision",)))
-            >>> [hit.id for hit in db.search("", lens="decided").hits]
-            [1]
-        """
-        unquoted = remember.redact.redact_record(lens, self._digest()).record
-        recall.lens.keep_lens(unquoted, self.store, project=self._notes)
-
-    def create_lens(  # noqa: PLR0913  (each is a filter of its own)
-        self,
-        name: str,
-        *,
-        only_project: Names | None = None,
-        type: Names | None = None,  # noqa: A002  (as the option)
-        tag: Names | None = None,
-        source: Names | None = None,
-        kind: Names | None = None,
-        fact_type: Names | None = None,
-        since: Moment | None = None,
-        until: Moment | None = None,
-        boost: Mapping[str, float] = MappingProxyType({}),
-    ) -> "recall.lens.Lens":
-        """Keep a lens under its name: what it leaves in view, and what it ranks higher or lower.
-
-        A date given as text, such as "last week", is read anew with each search.
-
-        Example:
-            >>> db.create_lens("ops", type="config", boost={"tag:staging": 1.5}).name
-            'ops'
-            >>> [hit.id for hit in db.search("", lens="ops").hits]
-            [2]
-        """
-        chosen = {"projects": only_project, "types": type, "tags": tag, "sources": source, "kinds": kind}
-        several = {key: names(value) for key, value in {**chosen, "fact_types": fact_type}.items() if value is not None}
-        dates = {key: str(value) for key, value in {"since": since, "until": until}.items() if value is not None}
-        made = recall.lens.Lens(name=name, boosts=boost, **several, **dates)  # type: ignore[arg-type]
-        self.keep_lens(made)
-        return made
-
-    def lenses(self) -> "tuple[recall.lens.Lens, ...]":
-        """Return the lenses kept in the project chosen, or in none.
-
-        Example:
-            >>> [lens.name for lens in db.lenses()]
-            ['recent']
-        """
-        return recall.lens.lenses(self.store, project=self._notes)
-
-    def drop_lens(self, name: str) -> None:
-        """Drop a lens.
-
-        Example:
-            >>> db.drop_lens("recent")
-            >>> db.lenses()
-            ()
-        """
-        recall.lens.drop_lens(self._named(name) or name, self.store, project=self._notes)
 
     def eval(
         self,
@@ -1090,64 +856,6 @@ class Workspace:
             self.store, scope=self.scope, everything=everything, vectors=vectors, progress=progress
         )
 
-    def backup(
-        self, path: str | Path, *, force: bool = False, progress: Progress | None = None
-    ) -> "upkeep.backup.Backup":
-        """Write a checked copy of the whole store, every project, to the file *path* while others go on writing.
-
-        Example:
-            >>> db.backup("notes.bak.db").memories
-            3
-        """
-        self._require_whole()
-        place = findable(path)
-        return upkeep.backup.back_up(self.store, place, now=self.now(), force=force, progress=progress)
-
-    def backup_to(
-        self, folder: str | Path, *, keep: int | None = None, progress: Progress | None = None
-    ) -> "upkeep.backup.Backup":
-        """Write a backup named by its time into *folder*, and *keep* only so many backups of this store there.
-
-        Example:
-            >>> db.backup_to("backups", keep=7).memories
-            3
-        """
-        self._require_whole()
-        place = findable(folder)
-        return upkeep.backup.back_up_to(
-            self.store, place, address=self.address, now=self.now(), keep=keep, progress=progress
-        )
-
-    def restore_backup(self, path: str | Path, *, dry_run: bool = False) -> "upkeep.backup.RestoredBackup":
-        """Put the backup *path* in the place of the whole store; what is here is kept in a file beside it.
-
-        Example:
-            >>> _ = db.backup("notes.bak.db")
-            >>> db.forget(1)
-            >>> db.restore_backup("notes.bak.db").memories
-            3
-        """
-        self._require_whole()
-        return upkeep.backup.restore_backup(
-            self.store, findable(path), address=self.address, now=self.now(), dry_run=dry_run
-        )
-
-    def _require_whole(self) -> None:
-        """Finish the log; refuse to copy what lies beyond the project chosen."""
-        if self.project is not None:
-            hint = "open the store without a project; of one project there is an export"
-            raise InputError("a backup holds every project", hint=hint)
-        self.flush()
-
-    def last_backup(self) -> Mapping[str, Any] | None:
-        """Return when the store was last backed up (`at`) and where to (`path`).
-
-        Example:
-            >>> db.last_backup() is None
-            True
-        """
-        return upkeep.backup.last_backup(self.store)
-
     def stats(self) -> StoreStats:
         """Count what is here.
 
@@ -1184,7 +892,7 @@ class Workspace:
             address=shown_address(self.address),
             advice=tuple(advice),
             privacy=privacy,
-            last_backup=self.last_backup(),
+            last_backup=self.backups.last(),
         )
 
     def _outdated(self) -> tuple[Generation, ...]:
