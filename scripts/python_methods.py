@@ -112,11 +112,12 @@ def _argument(parameter: Parameter, *, names_project: bool = False) -> str:
     elif parameter.kind == "choice":
         words = ", ".join(f'"{each}"' for each in parameter.choices)
         kind = "str" if parameter.hints.only == "program" else f"Literal[{words}]"
+    name = parameter.hints.keyword or parameter.name
     if parameter.is_required:
-        return f"{parameter.name}: {kind}"
+        return f"{name}: {kind}"
     if parameter.default is None:
-        return f"{parameter.name}: {kind} | None = None"
-    return f"{parameter.name}: {kind} = {parameter.default!r}"
+        return f"{name}: {kind} | None = None"
+    return f"{name}: {kind} = {parameter.default!r}"
 
 
 def _type(hint: Any, imports: dict[str, set[str]]) -> str:

@@ -40,7 +40,7 @@ class Methods:
     @method_of("add")
     def add(
         self,
-        text: str,
+        content: str,
         *,
         type: str | None = None,
         title: str | None = None,

@@ -29,6 +29,8 @@ class Hints(Struct, frozen=True, kw_only=True):
     choices: Sequence[str] = ()
     read: Callable[[Any], Any] | None = None
     """Turns what people write into a value of its type."""
+    keyword: str = ""
+    """Its name in Python, if that is not the name of the field."""
     inverse: str = ""
     """The name under which Python has the opposite of a flag: what is on by default is a plain word there."""
     python: str = ""

@@ -104,8 +104,8 @@ def test_init_makes_the_schema_and_the_verbs_work_there() -> None:
 
     told = [
         run("--db", address, "stats"),
-        run("--db", address, "init"),
-        run("init", "--json", RECOLLECT_DB=address),
+        run("--db", address, "store", "init"),
+        run("store", "init", "--json", RECOLLECT_DB=address),
         run("--db", address, "add", "The web team meets on Mondays"),
         run("--db", address, "search", "web team"),
         run("--db", address, "doctor"),

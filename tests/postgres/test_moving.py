@@ -264,9 +264,9 @@ def run(*words: str) -> "subprocess.CompletedProcess[str]":
 def test_the_verb_tells_how_many_rows_and_no_password(notes: Path, tmp_path: Path) -> None:
     address = fresh_database().replace("user=recollect", "user=recollect&password=hush1234")
 
-    done = run("move", str(notes), address)
-    again = run("move", str(notes), address, "--json")
-    back = run("move", address, str(tmp_path / "back.db"), "--json")
+    done = run("store", "move", str(notes), address)
+    again = run("store", "move", str(notes), address, "--json")
+    back = run("store", "move", address, str(tmp_path / "back.db"), "--json")
 
     assert "every row was compared and is equal" in done.stdout
     assert json.loads(again.stderr)["error"]["message"] == "the store to move into holds memories of its own"

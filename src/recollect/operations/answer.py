@@ -117,6 +117,11 @@ class Operation(Struct, frozen=True, kw_only=True, dict=True):
         return tuple(each for each in parameters_of(self.request) if each.hints.only in ("", "program"))
 
     @property
+    def verb(self) -> str:
+        """What it is called on the command line; blank if it is no command."""
+        return "" if self.traits.verb == "-" else self.traits.verb or self.name
+
+    @property
     def method(self) -> str:
         """Its name in Python."""
         return self.name.replace("-", "_")
@@ -204,8 +209,11 @@ def call_operation(db: Any, name: str, given: Mapping[str, Any]) -> Any:
     operation = OPERATIONS[name]
     values = {key: value for key, value in given.items() if value is not None}
     call = {key: values.pop(key) for key in operation.call_keywords if key in values}
-    for each in (each for each in parameters_of(operation.request) if each.hints.inverse in values):
-        values[each.name] = _opposite(each.hints.inverse, values.pop(each.hints.inverse))
+    for each in parameters_of(operation.request):
+        if each.hints.inverse in values:
+            values[each.name] = _opposite(each.hints.inverse, values.pop(each.hints.inverse))
+        elif each.hints.keyword in values:
+            values[each.name] = values.pop(each.hints.keyword)
     view = db._narrowed(values.pop("project")) if operation.narrows_projects and "project" in values else db
     request = parse(operation.request, operation.method, values, local=True)
     return unwrapped(operation.run(view, request, Call(now=db.now(), **call)).value)

@@ -41,7 +41,7 @@ class BackupRequest(
 
 @operation
 def backup(db: Workspace, request: BackupRequest, call: Call) -> "Answer[upkeep.backup.Backup]":
-    """Write a checked copy of the whole store while others go on; `restore-backup` puts it back."""
+    """Write a checked copy of the whole store while others go on; `backup restore` puts it back."""
     path, folder, keep = request.path, request.to, request.keep
     if bool(path) == bool(folder):
         raise InputError(
@@ -58,7 +58,7 @@ def backup(db: Workspace, request: BackupRequest, call: Call) -> "Answer[upkeep.
     return Answer(value=made, text=lambda: "\n".join(lines))
 
 
-class RestoreBackup(Request, in_python=False, slow=True, creates_store=True, group="care"):
+class RestoreBackup(Request, verb="backup restore", in_python=False, slow=True, creates_store=True, group="care"):
     """Which backup to put back."""
 
     path: Annotated[str, about("a file that backup has written", place=1)]
@@ -78,6 +78,7 @@ def restore_backup(db: Workspace, request: RestoreBackup, _: Call) -> "Answer[up
 
 class Move(
     Request,
+    verb="store move",
     in_python=False,
     needs_store=False,
     slow=True,

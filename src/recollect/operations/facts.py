@@ -41,7 +41,7 @@ def facts(db: Workspace, request: Facts, _: Call) -> Answer[FactList]:
     return _listed(db.store.facts(asked, scope=db.scope))
 
 
-class Stale(Request, rights=READS, group="agents", example={"days": 30}):
+class Stale(Request, verb="facts stale", rights=READS, group="agents", example={"days": 30}):
     """Which facts count as stale."""
 
     below: Annotated[float, about("those with less confidence than this (0.5)", ge=0, le=1)] = 0.5
@@ -63,7 +63,7 @@ def _listed(found: tuple[Fact, ...]) -> Answer[FactList]:
     return listed(FactList(facts=found), found, text.fact_line, empty="No facts.")
 
 
-class Conflicts(Request, rights=READS, group="agents"):
+class Conflicts(Request, verb="facts conflicts", rights=READS, group="agents"):
     """All conflicts."""
 
 
@@ -87,7 +87,7 @@ def conflicts(db: Workspace, _: Conflicts, __: Call) -> Answer[ConflictList]:
     return listed(ConflictList(conflicts=found), found, text.conflict_line, empty="No conflicts.")
 
 
-class Reinforce(Request, rights=OWNER_WRITES, group="agents", example={"ids": ["1"]}):
+class Reinforce(Request, verb="facts reinforce", rights=OWNER_WRITES, group="agents", example={"ids": ["1"]}):
     """Which facts are confirmed."""
 
     ids: Annotated[Texts, about("ids of facts (see: recollect facts)", place=1)]

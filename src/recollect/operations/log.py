@@ -17,7 +17,7 @@ from recollect.render import text
 from recollect.workspace import Workspace
 
 
-class Activity(Request, rights=READS, group="agents", example={"limit": 20}):
+class Activity(Request, verb="log activity", rights=READS, group="agents", example={"limit": 20}):
     """How far back to look."""
 
     session: Session | None = None

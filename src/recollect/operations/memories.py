@@ -63,7 +63,9 @@ class Add(
 ):
     """What to remember, and what is known about it."""
 
-    text: Annotated[str, about("what to remember; - reads it from standard input", place=1, words=True)]
+    text: Annotated[
+        str, about("what to remember; - reads it from standard input", place=1, words=True, keyword="content")
+    ]
     type: Annotated[str, about("note, decision, gotcha, preference, …")] | None = None
     title: Annotated[str, about("a title")] | None = None
     source: Annotated[str, about("where it comes from")] | None = None
@@ -180,7 +182,7 @@ def show(db: Workspace, request: Show, _: Call) -> Answer[Shown | Results[Shown]
     return paged(one_or_more(found), page, rows=[each.memory for each in found])
 
 
-class Open(Request, in_python=False):
+class Open(Request, verb="show open", in_python=False):
     """Whose source to open."""
 
     id: MemoryId
@@ -236,7 +238,7 @@ def list_(db: Workspace, request: List, call: Call) -> Answer[Listing]:
     )
 
 
-class Timeline(Request, rights=READS, example={"query": "deploy"}):
+class Timeline(Request, verb="list timeline", rights=READS, example={"query": "deploy"}):
     """What the timeline is about."""
 
     query: Annotated[str, about("what about (everything)", place=1, words=True)] = ""
@@ -422,7 +424,7 @@ def tag(db: Workspace, request: Tag, _: Call) -> "Answer[remember.edit.EditResul
     return for_each(db.tag(*request.id, add=more, remove=less), text.tag_text)
 
 
-class Supersede(Request, rights=CHANGES, example={"id": 1, "by": 2}):
+class Supersede(Request, verb="edit supersede", rights=CHANGES, example={"id": 1, "by": 2}):
     """Which memory is replaced, and by which."""
 
     id: MemoryId

@@ -35,6 +35,8 @@ class Traits(Struct, frozen=True, kw_only=True):
     rights: Rights = LOCAL
     """Who may do it through a server, and what it touches; without a declaration no server offers it."""
     group: Group = "daily"
+    verb: str = ""
+    """What the command line calls it if not by its name, such as "facts stale"; "-" if it is no command."""
     slow: bool = False
     """Whether it reports progress."""
     needs_store: bool = True

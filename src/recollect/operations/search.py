@@ -114,7 +114,17 @@ class Search(Ranked, rights=LOGGED, example={"query": "when do we deploy", "limi
     facets: Annotated[bool, about("count all that match by type, tag, month, …")] = False
     explain: Annotated[bool, about("show how each score comes about")] = False
     all: Annotated[bool, about("show every hit, also those far below the first", only="terminal")] = False
+    leaning: (
+        Annotated[Literal["decisions", "changes", "how-it-works"], about("prefer this kind of memory", only="terminal")]
+        | None
+    ) = None
     format: OutputFormat = "text"
+
+
+class LeaningSearch(
+    Search, verb="-", rights=LOGGED, example={"query": "when do we deploy", "limit": 5, "type": ["decision"]}
+):
+    """A search that prefers one kind of memory; on the command line an option of `search`."""
 
 
 @operation
@@ -128,11 +138,12 @@ def search(db: Workspace, request: Search, call: Call) -> Answer[Reply]:
         >>> reply.outcome, [hit.memory.content for hit in reply.hits]
         ('answered', ['We deploy on Fridays'])
     """
-    return _search(db, request, call, request.query)
+    leaning: Any = request.leaning and request.leaning.replace("-", "_")
+    return _search(db, request, call, engine.intent.boost(request.query, leaning) if leaning else request.query)
 
 
 @operation
-def decisions(db: Workspace, request: Search, call: Call) -> Answer[Reply]:
+def decisions(db: Workspace, request: LeaningSearch, call: Call) -> Answer[Reply]:
     """Find memories, leaning towards what was decided.
 
     Example:
@@ -143,7 +154,7 @@ def decisions(db: Workspace, request: Search, call: Call) -> Answer[Reply]:
 
 
 @operation
-def changes(db: Workspace, request: Search, call: Call) -> Answer[Reply]:
+def changes(db: Workspace, request: LeaningSearch, call: Call) -> Answer[Reply]:
     """Find memories, leaning towards what was changed.
 
     Example:
@@ -154,7 +165,7 @@ def changes(db: Workspace, request: Search, call: Call) -> Answer[Reply]:
 
 
 @operation
-def how_it_works(db: Workspace, request: Search, call: Call) -> Answer[Reply]:
+def how_it_works(db: Workspace, request: LeaningSearch, call: Call) -> Answer[Reply]:
     """Find memories, leaning towards how things work.
 
     Example:
@@ -201,7 +212,7 @@ def why(db: Workspace, request: Why, call: Call) -> "Answer[engine.why.Why]":
     return Answer(value=found, text=lambda: text.why_text(found))
 
 
-class Related(OperationRequest, rights=READS, example={"id": 1, "limit": 5}):
+class Related(OperationRequest, verb="show related", rights=READS, example={"id": 1, "limit": 5}):
     """Which memory to start from."""
 
     id: MemoryId

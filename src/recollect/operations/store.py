@@ -70,7 +70,7 @@ def stats(db: Workspace, _: Stats, __: Call) -> Answer[StoreState]:
     return Answer(value=state, text=lambda: "\n".join(lines))
 
 
-class Init(Request, in_python=False, group="care", creates_store=True):
+class Init(Request, verb="store init", in_python=False, group="care", creates_store=True):
     """Which store is a global option."""
 
 

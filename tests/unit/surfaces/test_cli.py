@@ -210,8 +210,8 @@ def test_a_backup_is_written_told_and_put_back(run: Run, tmp_path: Path) -> None
     told, again, forced = run("backup", copy), run("backup", copy), run("backup", copy, "--force")
     listed = run("backup", "--to", str(tmp_path / "kept"), "--keep", "1", "--json").value
     run("add", "We ship on Friday")
-    tried = run("restore-backup", copy, "--dry-run").out
-    back = run("restore-backup", copy, "--json").value
+    tried = run("backup", "restore", copy, "--dry-run").out
+    back = run("backup", "restore", copy, "--json").value
 
     assert told.out == f"1 memories backed up to {copy}\n"
     assert (again.code, forced.code) == (2, 0)
@@ -230,7 +230,7 @@ def test_a_backup_is_written_told_and_put_back(run: Run, tmp_path: Path) -> None
         (("backup", "a.db", "--to", "b"), "name one file, or one folder with --to"),
         (("backup", "a.db", "--keep", "3"), "--keep needs --to"),
         (("backup", "--to", "kept", "--keep", "0"), "keep cannot be 0"),
-        (("restore-backup", "absent.db"), "is no backup"),
+        (("backup", "restore", "absent.db"), "is no backup"),
     ],
 )
 def test_a_backup_that_cannot_be_made_is_one_clear_line(run: Run, words: tuple[str, ...], told: str) -> None:

@@ -48,7 +48,7 @@ def test_words_are_joined_wherever_a_text_is_asked_for(run: Run) -> None:
 
     assert run("show", "1", "--json").value["content"] == "We ship on Tuesdays"
     assert run("why", "1", "when", "ship", "--json").value["found"] is True
-    assert run("timeline", "ship", "tuesdays", "--json").value["memories"][0]["id"] == 1
+    assert run("list", "timeline", "ship", "tuesdays", "--json").value["memories"][0]["id"] == 1
     assert run("inject", "ship", "on", "tuesdays", "--json").value["ids"] == [1]
 
 
@@ -171,7 +171,7 @@ def test_of_a_mistyped_choice_it_is_said_what_was_perhaps_meant(run: Run) -> Non
         (("list", "--offset", "-1"), "offset cannot be -1 (give a whole number of at least 0)"),
         (("add", "x", "--confidence", "7"), "confidence cannot be 7.0 (give a number from 0 to 1)"),
         (("add", "x", "--confidence", "nan"), "confidence cannot be nan (give a number from 0 to 1)"),
-        (("stale", "--below", "2"), "below cannot be 2.0 (give a number from 0 to 1)"),
+        (("facts", "stale", "--below", "2"), "below cannot be 2.0 (give a number from 0 to 1)"),
         (("inject", "x", "--budget", "0"), "budget cannot be 0 (give a whole number of at least 1)"),
         (
             ("search", "x", "--model", "nosuch"),
