@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from datetime import datetime
 
-    from recollect.options import Moment, Names
+    from recollect.filters import Moment, Names
     from recollect.records import Context, Filter, Position, Progress, Trust
 {imports}
 

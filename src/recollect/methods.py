@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from datetime import datetime
 
-    from recollect.options import Moment, Names
+    from recollect.filters import Moment, Names
     from recollect.records import Context, Filter, Position, Progress, Trust
     from recollect.recall.inject import Rendered
     from recollect.records import Fact, Memory

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final, Literal
 
 from recollect.arguments import shown
 from recollect.errors import InputError, QueryError
+from recollect.filters import filter_from, span_of
 from recollect.operations.request import Request
-from recollect.options import filter_from, span_of
 from recollect.parameters import about
 from recollect.records import FILTER_FIELDS, Filter
 from recollect.replies import Mode

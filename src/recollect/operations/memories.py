@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from recollect import recall, remember
 from recollect.errors import InputError
+from recollect.filters import dated, split_tags
 from recollect.operations.answer import CONFIRMS, Answer, Results, for_each, listed, one_or_more, operation, paged
 from recollect.operations.fields import (
     Filtered,
@@ -21,7 +22,6 @@ from recollect.operations.fields import (
 )
 from recollect.operations.request import Call, Request, with_values
 from recollect.operations.rights import ADDS, CHANGES, KEEPING_SECRETS, OWNER_WRITES, READS
-from recollect.options import dated, split_tags
 from recollect.parameters import about
 from recollect.records import Feedback as FeedbackWrite
 from recollect.records import Filter, Memory

@@ -14,7 +14,7 @@ from recollect import evaluate, recall, remember, search, upkeep
 from recollect.arguments import checked, guarded
 from recollect.embedders.models import NO_MODELS, Models
 from recollect.errors import ModelError, RecollectError, StoreClosed, StoreError
-from recollect.options import (
+from recollect.filters import (
     Moment,
     Names,
     dated,
@@ -159,7 +159,7 @@ def move(old: str | Path, new: str | Path, *, progress: Progress | None = None) 
     return move_store(str(old), str(new), analyse, analyser=ANALYSER, progress=progress)
 
 
-@guarded({})
+@guarded
 class Workspace:
     """An open store. `Recollection` adds a method for each operation."""
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from recollect.workspace import Workspace
 
 
-@guarded({})
+@guarded
 class Backups:
     """Backups of the whole store."""
 

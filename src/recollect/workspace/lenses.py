@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from recollect import recall, remember
 from recollect.arguments import guarded
-from recollect.options import Moment, Names, names
+from recollect.filters import Moment, Names, names
 
 if TYPE_CHECKING:
     from recollect.workspace import Workspace
 
 
-@guarded({})
+@guarded
 class Lenses:
     """Lenses: filters and boosts kept under a name."""
 

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 from recollect import recall, upkeep
 from recollect.arguments import guarded
-from recollect.options import Moment, start_of
+from recollect.filters import Moment, start_of
 from recollect.records import Memory, Recall
 
 if TYPE_CHECKING:
     from recollect.workspace import Workspace
 
 
-@guarded({})
+@guarded
 class Log:
     """The recall log: what was searched for, found and never used."""
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from recollect.workspace import Workspace
 
 
-@guarded({})
+@guarded
 class Roots:
     """Roots: files and folders that are imported again."""
 

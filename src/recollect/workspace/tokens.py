@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from recollect.workspace import Workspace
 
 
-@guarded({})
+@guarded
 class Tokens:
     """Tokens: who may use a server of this store, and for what."""
 

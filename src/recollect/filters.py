@@ -1,4 +1,4 @@
-"""The keywords of the verbs, typed once and named as the options of the command line."""
+"""Filters, dates and names as callers write them: one name or several, a date as text or as a value."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
