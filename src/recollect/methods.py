@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from recollect.records import Context, Filter, Position, Progress, Trust
     from recollect.recall.inject import Rendered
     from recollect.records import Fact, Memory
+    from recollect.remember.edit import EditResult
     from recollect.remember.ingest import IngestResult
-    from recollect.replies import Listing, Related, Reply
+    from recollect.replies import Health, Listing, Related, Reply
     from recollect.search.why import Why
     from recollect.upkeep.activity import Entry
     from recollect.upkeep.facts import Conflict
@@ -225,6 +226,43 @@ class Methods:
         Example:
             >>> [hit.id for hit in db.decisions("deploy", limit=1).hits]
             [1]
+        """
+        return given(locals())
+
+    @method_of("doctor")
+    def doctor(self, *, deep: bool = False) -> Health:
+        """Check the store for damage, and say what to do about it.
+
+        Example:
+            >>> db.doctor(deep=True).healthy
+            True
+        """
+        return given(locals())
+
+    @method_of("edit")
+    def edit(
+        self,
+        id: int,
+        *,
+        content: str | None = None,
+        title: str | None = None,
+        type: str | None = None,
+        tag: Names | None = None,
+        date: Moment | None = None,
+        source: str | None = None,
+        confidence: float | None = None,
+        metadata: Mapping[str, object] | None = None,
+        redact: bool = True,
+        embed: bool = True,
+        trust: Trust = "owner",
+    ) -> EditResult:
+        """Change a memory, in your editor or by options; what it said before stays in its history.
+
+        It is found by its new words.
+
+        Example:
+            >>> db.edit(1, content="We deploy on Thursdays", tag="release, weekly", date="2026-05-01").changed
+            ('content', 'observed_at', 'tags')
         """
         return given(locals())
 

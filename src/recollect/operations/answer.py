@@ -16,6 +16,7 @@ from recollect.operations.request import Call, Parameter, Request, Traits, param
 from recollect.operations.rights import Rights
 from recollect.records import Progress
 from recollect.render.layout import Page, plain
+from recollect.trust import TRUST_LEVELS
 from recollect.workspace import Workspace
 
 T = TypeVar("T")
@@ -209,6 +210,8 @@ def call_operation(db: Any, name: str, given: Mapping[str, Any]) -> Any:
     operation = OPERATIONS[name]
     values = {key: value for key, value in given.items() if value is not None}
     call = {key: values.pop(key) for key in operation.call_keywords if key in values}
+    if call.get("trust", "owner") not in TRUST_LEVELS:
+        raise InputError(f"trust cannot be {shown(call['trust'])}", hint=f"one of {', '.join(reversed(TRUST_LEVELS))}")
     for each in parameters_of(operation.request):
         if each.hints.inverse in values:
             values[each.name] = _opposite(each.hints.inverse, values.pop(each.hints.inverse))

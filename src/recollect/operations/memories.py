@@ -17,7 +17,6 @@ from recollect.operations.fields import (
     OutputFormat,
     Session,
     Texts,
-    moment,
     pairs,
 )
 from recollect.operations.request import Call, Request, with_values
@@ -380,30 +379,38 @@ class Edit(
     content: Annotated[str, about("the new text; - reads it from standard input")] | None = None
     title: Annotated[str, about("the new title")] | None = None
     type: Annotated[str, about("the new type")] | None = None
-    tag: Annotated[Texts, about("the tags it has from now on (may be repeated; see also: tag)")] = ()
+    tag: Annotated[Texts, about("the tags it has from now on (may be repeated; see also: tag)")] | None = None
     date: Annotated[Any, about("the day it speaks of", metavar="DATE")] | None = None
     source: Annotated[str, about("where it comes from")] | None = None
     confidence: Annotated[float, about("how sure it is, from 0 to 1", ge=0, le=1)] | None = None
-    metadata: Annotated[Texts, about("KEY=VALUE (may be repeated); the other keys stay", metavar="KEY=VALUE")] = ()
+    metadata: Metadata | None = None
     keep_secrets: KeepSecrets = False
     no_embed: NoEmbed = False
 
 
 @operation
 def edit(db: Workspace, request: Edit, call: Call) -> "Answer[remember.edit.EditResult]":
-    """Change a memory, in your editor or by options; what it said before stays in its history."""
-    names = ("content", "title", "type", "source", "confidence")
+    """Change a memory, in your editor or by options; what it said before stays in its history.
+
+    It is found by its new words.
+
+    Example:
+        >>> db.edit(1, content="We deploy on Thursdays", tag="release, weekly", date="2026-05-01").changed
+        ('content', 'observed_at', 'tags')
+    """
+    names = ("content", "title", "type", "source", "confidence", "tag", "date")
     changes: dict[str, Any] = {name: getattr(request, name) for name in names if getattr(request, name) is not None}
-    if request.tag:
-        changes["tag"] = split_tags(request.tag)
-    if request.metadata:
-        added = pairs(request.metadata, "metadata", form="KEY=VALUE", example="team=search")
-        changes["metadata"] = {**db.show(request.id).memory.metadata, **added}
-    if (observed := moment(request.date, "date", call.now)) is not None:
-        changes["date"] = observed.start
+    if isinstance(request.metadata, dict):
+        changes["metadata"] = request.metadata
+    elif request.metadata is not None:  # the other keys stay
+        changes["metadata"] = {**db.show(request.id).memory.metadata, **_metadata(request.metadata)}
     if not changes:
         raise InputError("nothing to change", hint="say what, such as --content TEXT or --type decision")
-    done = db.edit(request.id, **changes, redact=not request.keep_secrets, embed=not request.no_embed)
+    with db.store.transaction():
+        context = db._ingest_context(embed=False, redact=not request.keep_secrets)
+        done = remember.edit.edit(db._one(request.id), dated(changes, now=call.now), context)
+    if not request.no_embed and {"content", "title"} & set(done.changed):
+        done = replace(done, degraded=db._embed_if_possible(None))
     return Answer(value=done, text=lambda: text.edit_text(done, root=text.here()))
 
 

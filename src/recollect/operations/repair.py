@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
+from recollect import upkeep
+from recollect.errors import StoreClosed, StoreError
 from recollect.operations.answer import Answer, operation
 from recollect.operations.request import Call, Request
 from recollect.operations.rights import OWNER_CHECKS_ALL, OWNER_WRITES_ALL
@@ -13,6 +15,7 @@ from recollect.parameters import about
 from recollect.records import Progress, Recovery
 from recollect.render import text
 from recollect.replies import Health
+from recollect.stores.choice import shown_address
 from recollect.workspace import Workspace, open_as
 from recollect.workspace import recover as recover_store
 
@@ -25,9 +28,36 @@ class Doctor(Request, rights=OWNER_CHECKS_ALL, group="care"):
 
 @operation
 def doctor(db: Workspace, request: Doctor, _: Call) -> Answer[Health]:
-    """Check the store for damage, and say what to do about it."""
-    health = db.doctor(deep=request.deep)
+    """Check the store for damage, and say what to do about it.
+
+    Example:
+        >>> db.doctor(deep=True).healthy
+        True
+    """
+    health = _health(db, deep=request.deep)
     return Answer(value=health, text=lambda: text.health_text(health), healthy=health.healthy)
+
+
+def _health(db: Workspace, *, deep: bool) -> Health:
+    problems = db.store.check(deep=deep)
+    try:
+        old, memories = [each.model for each in db._outdated()], db.stats().memories
+    except StoreClosed:
+        raise
+    except StoreError as error:
+        problems = problems or (f"{error}; {error.hint}",)
+        return Health(problems=problems, memories=0, address=shown_address(db.address))
+    advice = [f"vectors of {name} are here and not in use; drop them: recollect model prune" for name in old]
+    advice += [*upkeep.privacy.exposed(db.address), *filter(None, [db.models.notice])]
+    advice += [*db._log.failures, *db._writer.failures]
+    return Health(
+        problems=problems,
+        memories=memories,
+        address=shown_address(db.address),
+        advice=tuple(advice),
+        privacy=upkeep.privacy.leaving(db.models, db.address),
+        last_backup=db.backups.last(),
+    )
 
 
 class Reindex(

@@ -13,11 +13,10 @@ from msgspec.structs import replace
 from recollect import evaluate, recall, remember, search, upkeep
 from recollect.arguments import checked, guarded
 from recollect.embedders.models import NO_MODELS, Models
-from recollect.errors import ModelError, RecollectError, StoreClosed, StoreError
+from recollect.errors import ModelError, RecollectError
 from recollect.filters import (
     Moment,
     Names,
-    dated,
     names,
 )
 from recollect.profile import Profile, load_profile
@@ -35,7 +34,7 @@ from recollect.records import (
     Trust,
     Write,
 )
-from recollect.replies import Degraded, Health, Mode, Reply, Request, Shown
+from recollect.replies import Degraded, Mode, Reply, Request, Shown
 from recollect.rerankers.contract import NO_RERANKER, Rerankers
 from recollect.settings import Settings, bound, models_folder, read_settings, segments_folder
 from recollect.stores.choice import move_store, open_store, recover_store, shown_address
@@ -595,45 +594,6 @@ class Workspace:
         )
         return upkeep.purge.purge(selected, self.store, dry_run=dry_run, verify=verify, traces=names(trace))
 
-    def edit(  # noqa: PLR0913  (each is a field)
-        self,
-        memory_id: int,
-        *,
-        content: str | None = None,
-        title: str | None = None,
-        type: str | None = None,  # noqa: A002  (the name of the field)
-        tag: str | Sequence[str] | None = None,
-        source: str | None = None,
-        confidence: float | None = None,
-        date: Moment | None = None,
-        metadata: Mapping[str, object] | None = None,
-        redact: bool = True,
-        embed: bool = True,
-    ) -> "remember.edit.EditResult":
-        """Change what is given of a memory; what it said stays in its history, and it is found by its new words.
-
-        Example:
-            >>> db.edit(1, content="We deploy on Thursdays", tag="release, weekly", date="2026-05-01").changed
-            ('content', 'observed_at', 'tags')
-        """
-        told = {
-            "content": content,
-            "title": title,
-            "type": type,
-            "source": source,
-            "confidence": confidence,
-            "metadata": metadata,
-            "tag": tag,
-            "date": date,
-        }
-        changes = dated({name: value for name, value in told.items() if value is not None}, now=self.now())
-        with self.store.transaction():
-            context = self._ingest_context(embed=False, redact=redact)
-            done = remember.edit.edit(self._one(memory_id), changes, context)
-        if embed and {"content", "title"} & set(done.changed):
-            done = replace(done, degraded=self._embed_if_possible(None))
-        return done
-
     def tag(
         self, *memory_ids: int, add: Sequence[str] = (), remove: Sequence[str] = ()
     ) -> "tuple[remember.edit.EditResult, ...]":
@@ -866,34 +826,6 @@ class Workspace:
         """
         self._log.flush()  # what was recalled until now belongs to it
         return self.store.stats(scope=self.scope)
-
-    def doctor(self, *, deep: bool = False) -> Health:
-        """Look for damage, and for vectors that nobody needs any more; *deep* compares every row and every token.
-
-        Example:
-            >>> db.doctor(deep=True).healthy
-            True
-        """
-        problems = self.store.check(deep=deep)
-        try:
-            old, memories = [each.model for each in self._outdated()], self.stats().memories
-        except StoreClosed:
-            raise
-        except StoreError as error:
-            problems = problems or (f"{error}; {error.hint}",)
-            return Health(problems=problems, memories=0, address=shown_address(self.address))
-        advice = [f"vectors of {name} are here and not in use; drop them: recollect model prune" for name in old]
-        privacy = upkeep.privacy.leaving(self.models, self.address)
-        advice += [*upkeep.privacy.exposed(self.address), *filter(None, [self.models.notice])]
-        advice += [*self._log.failures, *self._writer.failures]
-        return Health(
-            problems=problems,
-            memories=memories,
-            address=shown_address(self.address),
-            advice=tuple(advice),
-            privacy=privacy,
-            last_backup=self.backups.last(),
-        )
 
     def _outdated(self) -> tuple[Generation, ...]:
         """Return the generations of other models, if the one in use has vectors of its own for everything."""

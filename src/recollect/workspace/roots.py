@@ -103,7 +103,7 @@ class Roots:
             raise InputError("no roots are kept here", hint="name files or folders: recollect import PATH")
         total = remember.import_files.ImportReport()
         for group in remember.roots.by_options(kept):
-            view = self._db.in_project(group[0].project) if group[0].project else self
+            view = self._db.in_project(group[0].project) if group[0].project else self._db
             report = view.import_(
                 *(each.path for each in group if each.path),
                 **{**group[0].options, "trust": min(group[0].trust, trust, key=level)},
