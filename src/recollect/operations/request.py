@@ -244,14 +244,19 @@ def _kind(inner: Any, hints: Hints) -> Kind:
 def parse(request: type[Request], name: str, values: Mapping[str, Any], *, local: bool = False) -> Any:
     """Return the request for the operation *name* that *values* describe; refuse what does not fit.
 
-    This is the one place where values are checked. None counts as not given. A *local* program may also name what is
-    not among the choices of a server, such as a profile in a file.
+    This is the one place where values are checked. None counts as not given, and so does an empty list, unless a
+    *local* program gives it: a filter by no names matches nothing there. Such a program may also name what is not among
+    the choices of a server, such as a profile in a file.
     """
     known = {each.name: each for each in parameters_of(request)}
     for key in values:
         if key not in known:
             raise InputError(f"{name} takes no {key!r}", hint=f"one of {', '.join(sorted(known))}")
-    given = {key: _read(known[key], value, local=local) for key, value in values.items() if value is not None}
+    given = {
+        key: _read(known[key], value, local=local)
+        for key, value in values.items()
+        if value is not None and (local or known[key].is_required or not _is_empty(value))
+    }
     for each in known.values():
         if each.is_required and each.name not in given:
             raise InputError(f"{name} needs {each.name!r}", hint=each.about)
@@ -265,6 +270,10 @@ def parse(request: type[Request], name: str, values: Mapping[str, Any], *, local
         raise InputError(
             f"{parameter.name} cannot be {shown(given[parameter.name])}", hint=parameter.wanted()
         ) from error
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, list | tuple) and not value
 
 
 def _read(parameter: Parameter, value: Any, *, local: bool) -> Any:

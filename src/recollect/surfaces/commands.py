@@ -198,7 +198,7 @@ def command_for(operation: "Operation", run: "Callable[[Operation, dict[str, Any
     """Return the command of *operation*; *run* gets what was typed."""
 
     def call(**given: Any) -> None:
-        run(operation, {name: value for name, value in given.items() if value != ()})
+        run(operation, given)
 
     params = [_parameter(parameter) for parameter in operation.parameters]
     kind = _Spoken if any(each.kind == "words" for each in operation.parameters) else click.Command
