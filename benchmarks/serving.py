@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 import recollect
 from common import made_up_texts, median, print_table, verdict, vocabulary
-from recollect.surfaces.serve.place import read_place
+from recollect.surfaces.client import read_address
 
 BARE = """
 import sys, uvicorn
@@ -173,7 +173,7 @@ def server(store: Path, model: str) -> Iterator[tuple["subprocess.Popen[bytes]",
             place = None
             while place is None or place.pid != process.pid:
                 time.sleep(0.05)
-                place = read_place(str(store))
+                place = read_address(str(store))
                 if process.poll() is not None:
                     sys.exit("the server did not start")
             yield process, int(place.http.rpartition(":")[2])

@@ -5,9 +5,10 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
@@ -18,6 +19,8 @@ from msgspec.structs import replace
 
 from oracle import OracleStore
 from postgres_server import open_lent
+from recollect.operations.answer import Answer, Operation
+from recollect.operations.request import Call
 from recollect.recollection import Recollection
 from recollect.records import (
     ALL_PROJECTS,
@@ -77,6 +80,18 @@ def keywords(expression: Expression, **weights: float) -> WordQuery:
     return WordQuery(expression=expression, weights=EVEN | weights)
 
 
+def read_table(path: Path) -> dict[str, list[tuple[str, ...]]]:
+    """Read rows of values parted by tabs, by the heading in brackets that they stand under."""
+    sections: dict[str, list[tuple[str, ...]]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("[") and line.endswith("]"):
+            rows = sections.setdefault(line[1:-1], [])
+        else:
+            rows.append(tuple(line.split("\t")))
+    return sections
+
+
+@cache
 def installed_models() -> Path:
     """The folder of models with MiniLM in it, installed the real way when it is not there yet."""
     from recollect.embedders.install import install  # noqa: PLC0415
@@ -209,3 +224,10 @@ def candidates_of(made: Iterable[Candidate]) -> Candidates:
         factors=factors,
         drops={each.id: each.drop for each in candidates if each.drop is not None},
     )
+
+
+def answered(
+    operation: Operation, db: Recollection, values: Mapping[str, Any], call: Call | None = None
+) -> Answer[Any]:
+    """Return the answer of *operation* to the request that *values* describe."""
+    return operation.answer(db, operation.parse(values), call)

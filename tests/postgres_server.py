@@ -26,7 +26,7 @@ from recollect.stores.contract import Analyse
 from recollect.stores.postgres import open_postgres
 from recollect.stores.sql import SqlStore
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 """How many seconds a server may take to start."""
 SETTINGS = {
     "listen_addresses": "''",

@@ -69,7 +69,7 @@ def on_a_screen(
     )
     os.close(theirs)
     sent, last, heard = b"", -1.0, monotonic()
-    while monotonic() - heard < 60:
+    while monotonic() - heard < 300:
         if not select.select([ours], [], [], 2)[0]:
             if last > 0 and typed == STOP:  # a key may be lost on the way into a program that is busy
                 os.write(ours, typed.encode())

@@ -341,6 +341,8 @@ class Reply(Compared, frozen=True, kw_only=True):
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     version: int | None = None
     """The version of the store that it was read at, where an index was asked."""
+    tuned: str = ""
+    """The profile and the day of the tuning that ranked the hits, if they are explained."""
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -366,9 +368,9 @@ class Reply(Compared, frozen=True, kw_only=True):
         names = "".join(f"<th>{name}</th>" for name in ("rank", "id", "score", "type", "snippet"))
         return f"{head}<table><tr>{names}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 
-    def explained(self) -> "Reply":
-        """Return the reply with the explanation of each hit."""
-        return replace(self, hits=tuple(replace(hit, is_explained=True) for hit in self.hits))
+    def explained(self, *, tuned: str = "") -> "Reply":
+        """Return the reply with the explanation of each hit, and the tuning that ranked them."""
+        return replace(self, hits=tuple(replace(hit, is_explained=True) for hit in self.hits), tuned=tuned)
 
     @property
     def cut(self) -> int | None:

@@ -4,9 +4,7 @@ import json
 import os
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,25 +18,10 @@ MOST = 1_000_000
 DAEMON = ("use", "off", "auto")
 """What commands may do about the server of a store."""
 PATH_VARIABLES = ("RECOLLECT_DB", "RECOLLECT_CONFIG", "RECOLLECT_MODELS")
+CHOICES = ("profile", "model", "reranker")
+"""Settings that hold the name of something, or the path of a folder or a .toml file."""
 NAME_OR_PATH = ("RECOLLECT_MODEL", "RECOLLECT_RERANKER", "RECOLLECT_PROFILE")
 """Variables that hold the name of something, or the path of a folder or a .toml file."""
-_GIVEN: ContextVar[Mapping[str, str] | None] = ContextVar("environment", default=None)
-"""The variables of whoever a server works for at the moment."""
-
-
-@contextmanager
-def environment_given(variables: Mapping[str, str]) -> Iterator[None]:
-    """Read *variables* in the place of this process's own, in this thread, until the end of the block."""
-    before = _GIVEN.set(variables)
-    try:
-        yield
-    finally:
-        _GIVEN.reset(before)
-
-
-def _variables() -> Mapping[str, str]:
-    given = _GIVEN.get()
-    return os.environ if given is None else given
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -98,6 +81,15 @@ def read_settings(**given: str | None) -> Settings:
     return replace(settings, db=settings.db or default_db())
 
 
+def server_settings(settings: Settings) -> dict[str, str]:
+    """Return the settings in which a server and its client must agree, or else their answers could differ."""
+    same = ("profile", "model", "reranker", "model_key", "offline", "log_days", "log_megabytes", "project")
+    values = {name: str(getattr(settings, name)) for name in same}
+    paths = {name: absolute_path(value) for name, value in values.items() if name in CHOICES and is_path(value)}
+    zone = os.environ.get("TZ", "")
+    return {**values, **paths, "models": str(models_folder(settings).absolute()), "time_zone": zone}
+
+
 def default_db() -> str:
     """Return where the store is when nobody says."""
     return str(home_folder() / "recollect.db")
@@ -115,12 +107,12 @@ def is_telemetry_forbidden() -> bool:
 
 def is_plain_terminal() -> bool:
     """Say whether the user asked for text without codes, or has a terminal that knows none."""
-    return bool(_variables().get("NO_COLOR")) or _variables().get("TERM") == "dumb"
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
 def editor() -> str:
     """Return the command of the user's editor; blank when none is named."""
-    return _variables().get("VISUAL") or _variables().get("EDITOR") or ""
+    return os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
 
 
 def environment_of(*names: str) -> Mapping[str, str]:
@@ -167,7 +159,7 @@ def home_folder() -> Path:
 
 def _from_environment() -> Mapping[str, str]:
     names = {name: f"RECOLLECT_{name.upper()}" for name in Settings.__struct_fields__}
-    return {name: _variables()[key] for name, key in names.items() if _variables().get(key)}
+    return {name: os.environ[key] for name, key in names.items() if os.environ.get(key)}
 
 
 def _from_file() -> Mapping[str, object]:
@@ -183,10 +175,10 @@ def _from_file() -> Mapping[str, object]:
 
 
 def _settings_file() -> Path | None:
-    named = _variables().get("RECOLLECT_CONFIG")
+    named = os.environ.get("RECOLLECT_CONFIG")
     if named is not None:
         return Path(named).expanduser() if named else None
-    home = _variables().get("XDG_CONFIG_HOME") or _variables().get("APPDATA") or str(Path("~/.config").expanduser())
+    home = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("APPDATA") or str(Path("~/.config").expanduser())
     return Path(home) / "recollect" / "settings.toml"
 
 

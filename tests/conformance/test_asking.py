@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import recollect
-from kit import NOON, STORES, candidates_of
+from kit import NOON, STORES, answered, candidates_of
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.embedders.models import Models
 from recollect.errors import UnknownMemory
@@ -297,7 +297,7 @@ def test_a_booster_leans_towards_its_kind_on_every_surface(db: Recollection, ver
     db.add("The cache is on the second floor of the cache building")
     db.add(text)
 
-    said: Reply = OPERATIONS[verb.replace("_", "-")].answer(db, {"query": "cache", "limit": 1}).value
+    said: Reply = answered(OPERATIONS[verb.replace("_", "-")], db, {"query": "cache", "limit": 1}).value
 
     assert texts(getattr(db, verb)("cache", limit=1)) == [text]
     assert texts(said) == [text]
@@ -451,15 +451,15 @@ def test_capitals_in_a_sentence_are_no_operators(db: Recollection) -> None:
 def test_a_day_can_be_listed_and_searched(db: Recollection) -> None:
     db.add("Yesterday's standup in the garden", observed_at=NOON - DAY)
 
-    listed: Listing = OPERATIONS["list"].answer(db, {"on": "yesterday"}).value
-    searched: Reply = OPERATIONS["search"].answer(db, {"query": "garden", "on": "yesterday"}).value
+    listed: Listing = answered(OPERATIONS["list"], db, {"on": "yesterday"}).value
+    searched: Reply = answered(OPERATIONS["search"], db, {"query": "garden", "on": "yesterday"}).value
 
     assert [each.content for each in listed.memories] == ["Yesterday's standup in the garden"]
     assert texts(searched) == ["Yesterday's standup in the garden"]
 
 
 def test_people_read_what_was_meant_and_how_many_there_are(db: Recollection) -> None:
-    said = OPERATIONS["search"].answer(db, {"query": "gardne", "facets": True}).text()
+    said = answered(OPERATIONS["search"], db, {"query": "gardne", "facets": True}).text()
 
     assert "Did you mean: garden" in said
     assert "by type: note 2" in said

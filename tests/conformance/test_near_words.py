@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit import NOON, STORES, plain
@@ -68,6 +68,7 @@ TYPED = st.text(alphabet="abß数1", min_size=1, max_size=5)
 
 
 @pytest.mark.parametrize("name", sorted(STORES.keys() - {"oracle"}))
+@settings(max_examples=20)
 @given(texts=st.lists(TYPED, max_size=8), typed=TYPED, reach=st.integers(0, 2), part=TYPED)
 def test_every_store_finds_what_the_oracle_finds(
     tmp_path_factory: pytest.TempPathFactory, name: str, texts: list[str], typed: str, reach: int, part: str

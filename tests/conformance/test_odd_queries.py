@@ -99,7 +99,7 @@ def test_no_text_raises_whatever_the_profile(store: str, tmp_path_factory: pytes
     pieces = st.one_of(signs, st.text(max_size=6), st.sampled_from(["code", "数据", "x", "it's", "\ud800", "C++"]))
     queries = st.one_of(st.text(st.characters()), st.lists(pieces, max_size=14).map("".join))
 
-    @settings(max_examples=120)
+    @settings(max_examples=40)
     @given(query=queries, limit=st.one_of(st.none(), st.integers(1, 2**63 - 1)))
     def no_text_raises(query: str, limit: int | None) -> None:
         for profile in BUILT_IN:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from kit import NOON
+from kit import NOON, answered
 from recollect import Filter, InputError, Memory, ModelError, RecollectError, Recollection
 from recollect.embedders.contract import Embedder
 from recollect.embedders.hashing import HashingEmbedder
@@ -247,7 +247,7 @@ def test_a_search_answers_before_its_entry_in_the_log_is_written(
     gate, write = threading.Event(), type(db.store).log_recall
 
     def slow(store: Store, recalls: Sequence[Recall]) -> None:
-        assert gate.wait(10), "the search waits for its log"
+        assert gate.wait(300), "the search waits for its log"
         write(store, recalls)
 
     monkeypatch.setattr(type(db.store), "log_recall", slow)
@@ -294,7 +294,7 @@ def test_vectors_of_a_model_no_longer_in_use_are_named_and_dropped(
     quiet = (old.doctor().advice, new.doctor().advice)
     new.embed()
     advice, dry = new.doctor().advice, new.prune_vectors(dry_run=True)
-    told = OPERATIONS["model"].answer(new, {"action": "prune", "dry_run": True})
+    told = answered(OPERATIONS["model"], new, {"action": "prune", "dry_run": True})
     kept = len(new.generations())
     dropped = new.prune_vectors()
 

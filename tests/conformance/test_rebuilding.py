@@ -11,7 +11,7 @@ from recollect.errors import StoreBusy
 from recollect.records import ALL_PROJECTS, NO_FILTER, Insert, Memory
 from recollect.stores.sql import SqlStore, rebuild
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 """How many seconds a condition may take that is sure to come."""
 
 

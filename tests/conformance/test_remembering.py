@@ -208,7 +208,7 @@ def test_what_two_kinds_say_alike_is_two_memories(db: Recollection, remember: ob
 
 
 def test_a_long_batch_is_judged_as_if_told_one_by_one(db: Recollection) -> None:
-    texts = [f"Room {n} of the {place} has {n + 2} windows" for n in range(300) for place in ("mill", "barn", "inn")]
+    texts = [f"Room {n} of the {place} has {n + 2} windows" for n in range(100) for place in ("mill", "barn", "inn")]
 
     kept = db.add_all([Memory(content=text) for text in (*texts, *texts)])
 

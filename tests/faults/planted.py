@@ -20,7 +20,7 @@ PLANTS: Mapping[str, tuple[str, ...]] = {
     "a package": ("recollect/__init__.py", "recollect/__main__.py"),
     "names of the standard library": ("json.py", "signal.py", "subprocess.py", "sitecustomize.py", "usercustomize.py"),
 }
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 300.0
 Way = Callable[[Path, Path, dict[str, str]], None]
 
 

@@ -22,37 +22,37 @@ import recollect
 
 
 def test_a_crash_or_a_power_loss_at_any_write_loses_nothing_acknowledged() -> None:
-    row = boundaries.row(most=12, torn=1)
+    row = boundaries.row(most=6, torn=1)
 
     assert row.failures == ()
 
 
 def test_a_disk_that_fails_or_is_full_costs_one_clear_error() -> None:
-    row = refusals.row(most=7)
+    row = refusals.row(most=3)
 
     assert row.failures == ()
 
 
 def test_writers_killed_at_random_lose_nothing_acknowledged() -> None:
-    row = writers.killed(rounds=3)
+    row = writers.killed(rounds=2)
 
     assert row.failures == ()
 
 
 def test_many_processes_share_one_file_by_all_verbs() -> None:
-    row = writers.crowded(seconds=4)
+    row = writers.crowded(seconds=2)
 
     assert row.failures == ()
 
 
 def test_a_damaged_store_never_ends_in_a_traceback() -> None:
-    row = damage.row(cases=12, commands=2)
+    row = damage.row(cases=4, commands=1)
 
     assert row.failures == ()
 
 
 def test_hostile_queries_get_an_answer_or_an_error_of_ours() -> None:
-    row = hostile_queries.row(queries=2_000)
+    row = hostile_queries.row(queries=500)
 
     assert row.failures == ()
 
@@ -82,7 +82,7 @@ def test_nothing_leaves_the_machine() -> None:
 
 
 def test_silent_clients_do_not_keep_the_owner_waiting() -> None:
-    row = silent_clients.row(clients=600)
+    row = silent_clients.row(clients=300)
 
     assert row.failures == ()
 

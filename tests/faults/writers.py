@@ -22,7 +22,7 @@ from recollect import InputError, Memory, Recollection
 
 WRITER = Path(__file__).parent / "writer.py"
 ROUNDS_OF_ONE_STORE = 12
-PATIENCE = 120.0
+PATIENCE = 300.0
 """How many seconds a writer may keep others waiting before it counts as hanging."""
 
 

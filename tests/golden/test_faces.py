@@ -61,7 +61,8 @@ def used_db(db: Recollection) -> Recollection:
 
 def answered(db: Recollection, verb: str, **given: Any) -> tuple[str, str]:
     """Return the answer of *verb* as text and as JSON, without how long it took."""
-    answer = OPERATIONS[verb].answer(db, given)
+    operation = OPERATIONS[verb]
+    answer = operation.answer(db, operation.parse(given))
     value = serialize(answer.value)
     if "timings_ms" in value:
         value["timings_ms"] = {"total": 0.0}
@@ -156,7 +157,8 @@ def test_an_answer_of_a_store_in_use_reads_as_it_did(
 
 
 def test_an_export_reads_as_it_did(used_db: Recollection) -> None:
-    answer = OPERATIONS["export"].answer(used_db, {})
+    export = OPERATIONS["export"]
+    answer = export.answer(used_db, export.parse({}))
 
     lines = [json.dumps(serialize(each), ensure_ascii=False) for each in answer.value]
     assert answer.stream

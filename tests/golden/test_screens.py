@@ -130,7 +130,13 @@ def test_stored_codes_never_reach_the_terminal(folder: Path) -> None:
     with recollect.open(folder / "notes.db", model="none") as db:
         db.add(hostile, title=hostile, source=f"https://example.org/{hostile}", type=hostile, tags=(hostile,))
 
-    for words in (("search", "parrot"), ("list",), ("show", "8"), ("open", "8"), ("timeline", "parrot")):
+    for words in (
+        ("search", "parrot"),
+        ("list",),
+        ("show", "8"),
+        ("show", "open", "8"),
+        ("list", "timeline", "parrot"),
+    ):
         sent = on_a_screen(*words, folder=folder, EDITOR="").sent
 
         assert "\x1b[31m" not in sent

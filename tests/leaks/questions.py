@@ -185,6 +185,7 @@ def methods(folder: Path) -> dict[str, Sequence[Call]]:
         "import_": (((folder / "notes",), {"prune": True, "follow_links": True}),),
         "roots.import_": (plain[0], ((), {"prune": True})),
         "in_project": ((("ours",), {}),),
+        "project_of": ((("theirs",), {}), (("theirs",), {"claim": True})),
         "inject": ((("the lighthouse port",), {"session": "talk", "limit": 50, "budget": 5000}),),
         "lenses.keep": (((Lens(name="kept"),), {}),),
         "roots.add": (((folder / "notes",), {"trust": "agent"}),),
@@ -197,7 +198,6 @@ def methods(folder: Path) -> dict[str, Sequence[Call]]:
         "now": plain,
         "pin": one,
         "log.prune": (*plain, ((), {"max_size": 0.0})),
-        "project_of": (((folder / "notes",), {}),),
         "prune_vectors": (((), {"dry_run": True}),),
         "purge": (*one, ((), {"project": THEIRS}), ((), {"older_than": "2100-01-01", "dry_run": True})),
         "log.recent": (

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
+from kit import answered
 from recollect import RecollectError, Recollection
 from recollect.operations.answer import Operation
 from recollect.serialize import serialize
@@ -33,7 +34,7 @@ def public_names(space: str | type) -> list[str]:
 def answer(operation: Operation, db: Recollection, values: dict[str, Any]) -> str:
     """Return all that a surface could show of what *operation* answers."""
     try:
-        done = operation.answer(db, values)
+        done = answered(operation, db, values)
         value = list(done.value) if done.stream else serialize(done.value)
         return "\n".join([json.dumps(value, default=str, ensure_ascii=False), done.text(), *done.problems])
     except RecollectError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from kit import plain
+from kit import answered, plain
 from postgres_server import fresh_database
 from recollect.errors import InputError, StoreBusy, StoreError
 from recollect.stores.choice import shown_address
@@ -81,7 +81,7 @@ def test_no_face_shows_the_password() -> None:
     with recollect.open(address, model="none") as db:
         from recollect.operations import OPERATIONS  # noqa: PLC0415
 
-        told = [OPERATIONS[name].answer(db, {}) for name in ("init", "stats", "doctor")]
+        told = [answered(OPERATIONS[name], db, {}) for name in ("init", "stats", "doctor")]
         texts = [each.text() for each in told]
         health = db.doctor()
 

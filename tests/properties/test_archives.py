@@ -84,7 +84,7 @@ def change(db: Recollection, verb: str, rows: list[int]) -> None:
             db.flush()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(steps=st.lists(STEP, max_size=12), before=st.lists(TEXT, max_size=2, unique=True))
 def test_any_history_comes_back_whole(steps: list[tuple[Any, ...]], before: list[str]) -> None:
     with tempfile.TemporaryDirectory() as name, opened() as db, opened() as empty, opened() as used:

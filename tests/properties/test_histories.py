@@ -284,5 +284,5 @@ class Histories(RuleBasedStateMachine):
             assert store.match_words(asking("cat"), scope=ALL_PROJECTS, where=Filter(), limit=3).total >= 0
 
 
-Histories.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+Histories.TestCase.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
 test_any_history_leaves_every_store_with_the_same_answers = Histories.TestCase

@@ -192,7 +192,7 @@ def db(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.mark.parametrize("name", METHODS)
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_method_answers_or_refuses_in_our_own_words(db: Recollection, name: str, data: st.DataObject) -> None:
     positional, named = data.draw(calls(METHODS[name]))

@@ -133,5 +133,5 @@ class Writers(RuleBasedStateMachine):
         self.pinned = hidden | {row: True for row in self.pinned if row not in hidden}
 
 
-Writers.TestCase.settings = settings(max_examples=100, stateful_step_count=12)
+Writers.TestCase.settings = settings(max_examples=40, stateful_step_count=12)
 test_no_writer_changes_what_is_trusted_further_or_pinned = Writers.TestCase

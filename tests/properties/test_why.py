@@ -91,7 +91,7 @@ def profiles(draw: st.DrawFn) -> Profile:
     return replace(profile, diversify=diversify, retrieve=retrieve, mmr=mmr)
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(
     memories=MEMORIES,
     profile=profiles(),

@@ -21,9 +21,14 @@ NOISE = (
 )
 
 
+@pytest.fixture(scope="module")
+def models() -> Models:
+    """Load the model once for all tests."""
+    return Models(name="minilm", folder=installed_models())
+
+
 @pytest.fixture
-def db() -> Recollection:
-    models = Models(name="minilm", folder=installed_models())
+def db(models: Models) -> Recollection:
     made = Recollection(
         store=open_store(":memory:", analyse), profile=load_profile("default"), models=models, clock=lambda: NOON
     )

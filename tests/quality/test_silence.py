@@ -75,9 +75,14 @@ def test_in_small_stores_questions_about_the_same_things_are_recognised_too(shar
     assert figures["recognised"] >= 0.35
 
 
+@pytest.fixture(scope="module")
+def models() -> Models:
+    """Load the model once for all tests."""
+    return Models(name="minilm", folder=installed_models())
+
+
 @pytest.fixture
-def db() -> Recollection:
-    models = Models(name="minilm", folder=installed_models())
+def db(models: Models) -> Recollection:
     store = open_store(":memory:", analyse)
     made = Recollection(store=store, profile=load_profile("default"), models=models, clock=lambda: NOON)
     made.add_all([Memory(content=text) for text in NOTES])

@@ -1,9 +1,12 @@
 """Make secrets and decoys at run time, from a seed, so that the repository holds none."""
 
 import base64
+import json
 import re
 import string
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from random import Random
 
 ALPHABETS = {
@@ -71,9 +74,24 @@ def halves(every: tuple[Sample, ...]) -> dict[str, tuple[Sample, ...]]:
     return {"even": every[::2], "odd": every[1::2]}
 
 
-def samples(rows: tuple[tuple[str, ...], ...], seed: int) -> tuple[Sample, ...]:
-    """Return the samples of *rows*: a name, a text, in it at `§` a secret, and the key above it where there is one."""
-    return tuple(_sample(Random(f"{seed} {row[0]}"), *row) for row in rows)
+@cache
+def rows(name: str) -> tuple[list[str], ...]:
+    """Read the rows of a table: a name, a text, in it at `§` a secret, and the key above it where there is one.
+
+    `<>` stands for nothing, in places where a scanner would take a template for a leak.
+    """
+    lines = Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
+    return tuple([part.replace("<>", "") for part in json.loads(line)] for line in lines)
+
+
+def formats(seed: int) -> tuple[Sample, ...]:
+    """Return secrets as people write them down, in every format, with values made from *seed*."""
+    return tuple(_sample(Random(f"{seed} {row[0]}"), *row) for row in rows("formats.jsonl"))
+
+
+def decoys(seed: int) -> tuple[Sample, ...]:
+    """Return texts that look a little like secrets and hold none; taking them would spoil a memory."""
+    return tuple(_sample(Random(f"{seed} {row[0]}"), *row) for row in rows("decoys.jsonl"))
 
 
 def _sample(chance: Random, name: str, text: str, secret: str = "", key: str = "") -> Sample:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
-from formats import formats
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields
+from samples import formats
 
 from kit import NOON, STORES
 from oracle import OracleStore

@@ -1,7 +1,7 @@
-"""Run many commands, each in a process of its own forked from this one: `driver.py served|alone < commands`.
+"""Run many commands, each in a process of its own forked from this one: `driver.py MODE < commands`.
 
-The day never ends here, as in the server that is asked, so that what ages is the same for both. A command that is
-`served` may not go on alone: it would leave with 99.
+The time stands still here, as in the server that is asked, so that ages are the same for both. In the mode
+`only-served` a command may not open the store itself: it would leave with 99.
 """
 
 import json
@@ -24,11 +24,11 @@ AT_NOON = {"clock": lambda: NOON}
 LEFT_ALONE = 99
 
 
-def stop_here() -> None:
+def stop_here(*_: object, **__: object) -> None:
     os._exit(LEFT_ALONE)
 
 
-def run(words: list[str], streams: tuple[int, int, int], *, served: bool) -> int:
+def run(words: list[str], streams: tuple[int, int, int], *, only_served: bool) -> int:
     """Run *words* in a process whose streams are *streams*; return its number."""
     child = os.fork()
     if child:
@@ -40,8 +40,8 @@ def run(words: list[str], streams: tuple[int, int, int], *, served: bool) -> int
             os.dup2(stream, number)
         os.closerange(3, 64)
         sys.argv = ["recollect", *words]
-        if served:
-            cli.main = stop_here  # type: ignore[assignment]
+        if only_served:
+            cli._answered_here = stop_here  # type: ignore[assignment]  # noqa: SLF001
         front.main()
         code = 0
     except SystemExit as left:
@@ -52,23 +52,23 @@ def run(words: list[str], streams: tuple[int, int, int], *, served: bool) -> int
         os._exit(code)
 
 
-def in_pipes(words: list[str], text: str, *, served: bool) -> dict[str, Any]:
+def in_pipes(words: list[str], text: str, *, only_served: bool) -> dict[str, Any]:
     """Run *words* with *text* on standard input; return what it wrote."""
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         given.write(text.encode())
         given.seek(0)
-        child = run(words, (given.fileno(), out.fileno(), err.fileno()), served=served)
+        child = run(words, (given.fileno(), out.fileno(), err.fileno()), only_served=only_served)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         for each in (out, err):
             each.seek(0)
         return {"code": code, "out": out.read().decode(), "err": err.read().decode()}
 
 
-def on_a_terminal(words: list[str], *, served: bool) -> dict[str, Any]:
+def on_a_terminal(words: list[str], *, only_served: bool) -> dict[str, Any]:
     """Run *words* in a terminal of seventy columns; return what was sent to it."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (50, 70))
-    child = run(words, (theirs, theirs, theirs), served=served)
+    child = run(words, (theirs, theirs, theirs), only_served=only_served)
     os.close(theirs)
     sent = b""
     while select.select([ours], [], [], 60)[0]:
@@ -86,13 +86,13 @@ def main() -> None:
         sys.argv[1:] = ["serve", "--no-http"]
         front.main()
         return
-    served = sys.argv[1] != "alone"
+    only_served = sys.argv[1] == "only-served"
     done = []
     for command in json.load(sys.stdin):
         if command["terminal"]:
-            done.append(on_a_terminal(command["words"], served=served))
+            done.append(on_a_terminal(command["words"], only_served=only_served))
         else:
-            done.append(in_pipes(command["words"], command["stdin"], served=served))
+            done.append(in_pipes(command["words"], command["stdin"], only_served=only_served))
     json.dump(done, sys.stdout)
 
 

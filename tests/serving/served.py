@@ -60,7 +60,7 @@ class Served:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.token and "authorization" not in {name.lower() for name in named}:
             named["Authorization"] = f"Bearer {self.token}"
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(method, path, body, {**self.more, **named})
             response = connection.getresponse()
@@ -81,7 +81,7 @@ def serving(db: Recollection, rules: Rules | None = None) -> Iterator[Served]:
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while not server.started and time.monotonic() < until:
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
@@ -89,7 +89,7 @@ def serving(db: Recollection, rules: Rules | None = None) -> Iterator[Served]:
         yield Served(port=port, db=db, warm=warm)
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(300)
 
 
 @contextmanager
@@ -128,7 +128,7 @@ def surroundings(folder: Path) -> dict[str, str]:
 def wait_for_line(started: "subprocess.Popen[bytes]", words: str) -> str:
     """Return the first line of standard error that holds *words*."""
     assert started.stderr is not None
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while time.monotonic() < until:
         ready, _, _ = select.select([started.stderr], [], [], 1)
         if ready:

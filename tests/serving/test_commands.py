@@ -20,7 +20,7 @@ import recollect
 from recollect.operations import OPERATIONS
 from recollect.settings import default_db
 from recollect.surfaces import front
-from recollect.surfaces.serve.place import place_file, read_place
+from recollect.surfaces.client import address_file, read_address
 
 NOTE = "The queue is drained by three workers because two of them were too slow on the first Monday of a month, 高 é"
 MARKED = "Done.\\n[MEMORY] type=decision: The shop sends its mail through Postmark"
@@ -107,14 +107,14 @@ STORY: tuple[tuple[str, ...], ...] = (
 )
 """Every verb that a server offers, with arguments that go well and arguments that do not."""
 SLOW: tuple[tuple[str, ...], ...] = (("embed",), ("reindex",), ("purge", "3", "--yes"))
-"""Verbs that a terminal is shown the progress of, alone."""
+"""Verbs that show their progress on a terminal."""
 VARYING = re.compile(r'"timings_ms": \{[^}]*\}|"bytes": \d{5,}')
 
 
 def told(folder: Path, mode: str, commands: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return what *commands* leave, without what no two runs have in common."""
     env = {**surroundings(folder), "RECOLLECT_MODEL": "hashing", "TERM": "xterm-256color"}
-    env |= {} if mode == "settled" else {"RECOLLECT_DAEMON": "off" if mode == "alone" else "use"}
+    env |= {"RECOLLECT_DAEMON": "off"} if mode == "alone" else {}
     done = subprocess.run(  # noqa: S603
         [sys.executable, driver.__file__, mode],
         input=json.dumps(commands).replace("{folder}", str(folder)),
@@ -182,27 +182,33 @@ def test_the_same_story_has_the_same_bytes_alone_and_through_a_server(tmp_path: 
     assert {each["code"] for each in expected} >= {0, 1, 2}
 
 
-def left_alone(folder: Path, commands: Sequence[Sequence[str]], *, terminal: bool) -> list[bool]:
-    """Return of each of *commands* whether the server of *folder* leaves it to its caller."""
-    given = [{"words": words, "terminal": terminal, "stdin": ""} for words in commands]
+def opens_itself(folder: Path, commands: Sequence[Sequence[str]]) -> list[bool]:
+    """Return of each of *commands* whether it opens the store itself though a server runs."""
+    given = [{"words": words, "terminal": False, "stdin": ""} for words in commands]
     with server_at_noon(folder):
-        done = told(folder, "served", given)
+        done = told(folder, "only-served", given)
     return [each["code"] == driver.LEFT_ALONE for each in done]
 
 
-def test_what_asks_draws_or_names_files_is_left_to_the_caller(tmp_path: Path) -> None:
-    first = ("add", "We deploy on Fridays")
-    commands = [first, *SLOW, ("edit", "1"), ("purge", "1"), ("export", "all.jsonl"), ("roots",), ("search", "-h")]
+def test_a_command_that_gains_from_a_warm_store_asks_the_server_and_the_others_open_it(tmp_path: Path) -> None:
+    warm = (
+        ("add", "We deploy on Fridays"),
+        *(("search", "deploy"), ("decisions", "deploy"), ("changes", "deploy"), ("how-it-works", "deploy")),
+        *(("why", "1", "deploy"), ("related", "1"), ("inject", "deploy"), ("brief",)),
+        ("search", "deploy", "--explain", "--set", "alpha=0.5", "--all"),
+    )
+    others = (("list",), ("stats",), ("export", "all.jsonl"), ("edit", "1", "--title", "Deploys"))
 
-    left = left_alone(tmp_path, commands, terminal=True)
+    opened = opens_itself(tmp_path, [*warm, *others])
 
-    assert left == [False, *(True for _ in commands[1:])]
+    assert opened == [*(False for _ in warm), *(True for _ in others)]
 
 
-def test_a_command_that_is_set_otherwise_than_the_server_works_alone(tmp_path: Path) -> None:
-    same = ("--model", "hashing", "--profile", "oro", "--project", "web")
+def test_a_command_with_other_settings_than_the_server_opens_the_store_itself(tmp_path: Path) -> None:
+    same = ("--model", "hashing", "--project", "web")
     others = (
         ("--model", "none"),
+        ("--profile", "oro"),
         ("--profile", "own.toml"),
         ("--profile", "nosuch"),
         ("--reranker", "folder"),
@@ -210,12 +216,12 @@ def test_a_command_that_is_set_otherwise_than_the_server_works_alone(tmp_path: P
         ("--db", "other.db"),
     )
 
-    left = left_alone(tmp_path, [("search", "port", *each) for each in (same, *others)], terminal=False)
+    opened = opens_itself(tmp_path, [("search", "port", *each) for each in (same, *others)])
 
-    assert left == [False, *(True for _ in others)]
+    assert opened == [False, *(True for _ in others)]
 
 
-# --- one server, many fronts ----------------------------------------------------------------
+# --- one server, many commands --------------------------------------------------------------
 
 
 def run(*words: str, env: Mapping[str, str], cwd: Path | None = None) -> "subprocess.CompletedProcess[bytes]":
@@ -224,7 +230,7 @@ def run(*words: str, env: Mapping[str, str], cwd: Path | None = None) -> "subpro
         env=dict(env),
         cwd=cwd,
         capture_output=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 
@@ -237,13 +243,12 @@ def test_commands_at_the_same_time_do_not_mix_what_they_write(tmp_path: Path) ->
 
     with process("serve", "--no-http", env=env) as started, ThreadPoolExecutor(20) as threads:
         wait_for_line(started, "serving")
-        asked = [("export", "--project", f"p{number}", "--json") for number in range(20)]
+        asked = [("search", str(number), "--project", f"p{number}", "--json") for number in range(20)]
         done = list(threads.map(lambda words: run(*words, env=env), asked))
 
     for number, each in enumerate(done):
-        lines = [json.loads(line) for line in each.stdout.splitlines()]
-        kept = [line["content"] for line in lines if line["record"] == "memory"]
-        assert kept == [f"{number} {chr(65 + number) * 20_000}"]
+        found = [hit["memory"]["content"] for hit in json.loads(each.stdout)["hits"]]
+        assert found == [f"{number} {chr(65 + number) * 20_000}"]
         assert (each.returncode, each.stderr) == (0, b"")
 
 
@@ -276,7 +281,7 @@ def test_after_a_sudden_end_of_the_server_a_command_goes_on_alone(tmp_path: Path
         warm = run("add", "We deploy on Fridays", env=env)
         started.send_signal(signal.SIGKILL)
         started.wait(60)
-        left = read_place(env["RECOLLECT_DB"])
+        left = read_address(env["RECOLLECT_DB"])
         found = run("search", "deploy", env=env)
         added = run("add", "The staging database listens on port 5433", env=env)
 
@@ -292,10 +297,9 @@ def test_what_was_typed_is_not_lost_when_the_server_ends_meanwhile(tmp_path: Pat
     with process("serve", "--no-http", env=env) as started:
         wait_for_line(started, "serving")
         with process("add", "-", env=env) as waiting:
-            time.sleep(1)  # it has asked, and was asked for its input
             started.kill()
-            started.wait(60)
-            out, err = waiting.communicate(b"We deploy on Fridays", timeout=60)
+            started.wait(300)
+            out, err = waiting.communicate(b"We deploy on Fridays", timeout=300)
 
     assert (out, err, waiting.returncode) == (b"#1 remembered\n", b"", 0)
 
@@ -318,7 +322,7 @@ def test_the_front_knows_the_usual_store_without_the_settings(monkeypatch: pytes
 
 
 def running(db: str) -> bool:
-    return place_file(db).exists()
+    return address_file(db).exists()
 
 
 def test_no_server_is_started_unless_a_setting_says_so(tmp_path: Path) -> None:
@@ -337,7 +341,7 @@ def test_a_command_starts_a_server_for_the_next_one_where_a_setting_says_so(tmp_
     run("add", "We deploy on Fridays", env={**env, "RECOLLECT_DAEMON": "off"})
 
     found = run("search", "deploy", env=env)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while not running(env["RECOLLECT_DB"]) and time.monotonic() < until:
         time.sleep(0.05)
     again = run("search", "deploy", env=env)
@@ -351,10 +355,10 @@ def test_a_command_starts_a_server_for_the_next_one_where_a_setting_says_so(tmp_
 
 def test_a_server_is_not_asked_where_a_setting_says_so(tmp_path: Path) -> None:
     with server_at_noon(tmp_path):
-        command = {"words": ["stats"], "terminal": False, "stdin": ""}
-        used = told(tmp_path, "served", [command])
+        command = {"words": ["brief"], "terminal": False, "stdin": ""}
+        used = told(tmp_path, "only-served", [command])
         Path(surroundings(tmp_path)["RECOLLECT_CONFIG"]).write_text('daemon = "off"\n')
-        off = told(tmp_path, "settled", [command])
+        off = told(tmp_path, "only-served", [command])
 
     assert used[0]["code"] == 0
     assert off[0]["code"] == driver.LEFT_ALONE

@@ -62,7 +62,7 @@ def is_running(pid: int) -> bool:
 
 
 def wait_until_gone(pid: int) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while is_running(pid):
         assert time.monotonic() < until, "the front is an orphan"
         time.sleep(0.1)
@@ -79,7 +79,7 @@ def test_a_front_ends_with_its_input(tmp_path: Path, *, warm: bool) -> None:
         told = greeted(front)
         assert front.stdin is not None
         front.stdin.close()
-        code = front.wait(60)
+        code = front.wait(300)
         front.stdin = None  # it is closed already
 
     assert told["result"]["serverInfo"]["name"] == "recollect"
@@ -94,7 +94,7 @@ def test_a_front_ends_by_a_signal(tmp_path: Path, number: signal.Signals, *, war
     with perhaps_served(env, warm=warm), process("mcp", env=env) as front:
         greeted(front)
         front.send_signal(number)
-        code = front.wait(60)
+        code = front.wait(300)
 
     assert code == 0
 
@@ -116,7 +116,7 @@ def test_a_front_ends_when_its_parent_is_killed_though_its_input_stays_open(tmp_
         greeted(wrapper)
         running = is_running(front)
         wrapper.kill()
-        wrapper.wait(30)
+        wrapper.wait(300)
         wait_until_gone(front)  # while this test still holds the other end of its input
 
         wrapper.communicate()
@@ -130,7 +130,7 @@ def test_a_front_ends_when_the_server_dies_under_it_and_says_nothing_but_the_pro
         assert server is not None
         greeted(front)
         server.kill()
-        code = front.wait(60)
+        code = front.wait(300)
         assert front.stdout is not None
         rest = front.stdout.read()
 
@@ -143,7 +143,7 @@ def test_a_front_that_is_started_anew_after_that_goes_on_alone(tmp_path: Path) -
     with perhaps_served(env, warm=True) as server:
         assert server is not None
         server.kill()
-        server.wait(30)
+        server.wait(300)
 
         with process("mcp", env=env) as front:
             told = greeted(front)
@@ -164,7 +164,7 @@ def test_options_may_stand_before_the_verb_and_behind_it(tmp_path: Path, verb: s
         env=env,
         input=f"{said}\n".encode(),
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 
@@ -183,7 +183,7 @@ def asked(env: dict[str, str], *words: str, lines: list[dict[str, Any]]) -> "sub
         env=env,
         input="".join(f"{json.dumps(each)}\n" for each in lines).encode(),
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

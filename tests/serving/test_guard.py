@@ -77,7 +77,7 @@ def test_a_body_that_is_too_large_is_refused_by_its_header_and_by_its_bytes(serv
 
 
 def _chunked(port: int, line: bytes, body: bytes) -> bytes:
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as raw:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as raw:
         head = (
             line
             + b" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -103,7 +103,7 @@ def _chunked(port: int, line: bytes, body: bytes) -> bytes:
     ],
 )
 def test_headers_that_contradict_each_other_are_refused(server: Served, smuggled: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as raw:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
         raw.sendall(b"POST /api/v1/list HTTP/1.1\r\n" + smuggled + b"Content-Type: application/json\r\n\r\n{}")
         raw.shutdown(socket.SHUT_WR)
         said = raw.recv(65536)
@@ -118,7 +118,7 @@ def test_a_second_request_in_a_body_of_two_lengths_is_not_done(server: Served) -
     first = b"POST /api/v1/list HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n" % (len(second) + 5)
     first += b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
 
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as raw:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
         raw.sendall(first + second)
         said = b"".join(iter(lambda: raw.recv(65536), b""))
 
@@ -130,7 +130,7 @@ def test_a_second_request_in_a_body_of_two_lengths_is_not_done(server: Served) -
     "headers", [b"X-Long: " + b"a" * 70_000 + b"\r\n", b"".join(b"X-%d: a\r\n" % each for each in range(5000))]
 )
 def test_headers_that_are_too_many_are_refused_however_they_come(server: Served, headers: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as raw:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
         raw.sendall(b"GET /api/v1/list HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n")
         said = raw.recv(65536)
 

@@ -89,7 +89,7 @@ def test_the_end_of_a_turn_names_the_transcript_that_is_to_be_kept(db: Recollect
 
     done = answer({**CLAUDE, "hook_event_name": name, "transcript_path": str(transcript)}, db)
 
-    assert (done.output, done.transcript, done.project) == ("", transcript, "shop")
+    assert (done.output, done.transcript, done.project, done.folder) == ("", transcript, None, CLAUDE["cwd"])
 
 
 def test_what_was_injected_is_not_taken_in_again(db: Recollection) -> None:

@@ -15,7 +15,7 @@ FILE = {"Content-Type": "application/octet-stream"}
 
 def first_entry(port: int, token: str = "") -> tuple[int, dict[str, object]]:
     """Return the status of the stream and the first entry that it tells."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     connection.request("GET", "/api/v1/events", headers=headers)
     response = connection.getresponse()

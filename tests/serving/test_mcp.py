@@ -12,12 +12,10 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import ElicitResult
-from served import Served, opened, serving, surroundings
+from served import Served, opened, process, serving, surroundings, wait_for_line
 
-from recollect import Recollection
 from recollect.surfaces.serve.dispatcher import OWNER, Caller, Dispatcher
 from recollect.surfaces.serve.guard import Rules
-from recollect.surfaces.serve.handshake import greet
 from recollect.surfaces.serve.mcp_server import build_server
 
 T = TypeVar("T")
@@ -109,14 +107,38 @@ def test_the_story_is_the_same_over_http(server: Served, era: Any) -> None:
 
 @pytest.mark.req("E-17")
 @pytest.mark.parametrize("era", ERAS)
-def test_the_story_is_the_same_over_standard_input(tmp_path: Path, era: Any) -> None:
-    started = StdioServerParameters(
-        command=sys.executable, args=["-m", "recollect", "mcp"], env=surroundings(tmp_path), cwd=str(tmp_path)
-    )
+@pytest.mark.parametrize("warm", [False, True], ids=["alone", "relayed"])
+def test_the_story_is_the_same_over_standard_input(tmp_path: Path, era: Any, *, warm: bool) -> None:
+    env = surroundings(tmp_path)
+    started = StdioServerParameters(command=sys.executable, args=["-m", "recollect", "mcp"], env=env, cwd=str(tmp_path))
 
-    told = talk(Client(stdio_client(started), mode=era), story)
+    with process("serve", "--no-http", env=env) if warm else process("--version", env=env) as server:
+        if warm:
+            wait_for_line(server, "serving")
+        told = talk(Client(stdio_client(started), mode=era), story)
 
     check(told)
+
+
+def test_a_person_is_asked_through_a_relay(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+    started = StdioServerParameters(command=sys.executable, args=["-m", "recollect", "mcp"], env=env, cwd=str(tmp_path))
+    questions: list[str] = []
+
+    async def refuse(_: Any, params: Any) -> ElicitResult:
+        questions.append(params.message)
+        return ElicitResult(action="decline")
+
+    async def forget(client: Client) -> int:
+        kept = await call(client, "remember", text="The build runs on Woodpecker")
+        await client.call_tool("forget", {"id": kept["id"]})
+        return int((await call(client, "stats"))["memories"])
+
+    with process("serve", "--no-http", env=env) as server:
+        wait_for_line(server, "serving")
+        left = talk(Client(stdio_client(started), mode="legacy", elicitation_callback=refuse), forget)
+
+    assert (len(questions), left) == (1, 1)
 
 
 def test_every_tool_has_a_description_all_four_hints_and_a_short_name() -> None:
@@ -263,57 +285,6 @@ def initialize(version: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
 
 
-def discover(version: str) -> dict[str, Any]:
-    meta = {"protocolVersion": version, "clientCapabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    params = {"_meta": {f"io.modelcontextprotocol/{name}": value for name, value in meta.items()}}
-    return {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": params}
-
-
-OPENINGS = [
-    *map(initialize, ("2024-11-05", "2025-06-18", "2025-11-25", "1999-01-01")),
-    discover("2026-07-28"),
-]
-
-
-@pytest.mark.parametrize("opening", OPENINGS)
-def test_the_quick_handshake_is_what_the_server_itself_would_say(opening: dict[str, Any]) -> None:
-    line = json.dumps(opening)
-
-    quick = greet(line)
-
-    assert quick is not None
-    assert json.loads(quick) == _answer_of_the_sdk(line)
-
-
-def _answer_of_the_sdk(line: str) -> Any:
-    from mcp.server.stdio import stdio_server  # noqa: PLC0415
-
-    out: list[str] = []
-    answered = asyncio.Event()
-
-    class Lines:
-        async def __aiter__(self) -> Any:
-            yield line
-            await answered.wait()
-
-    class Out:
-        async def write(self, text: str) -> None:
-            out.append(text)
-            answered.set()
-
-        async def flush(self) -> None:
-            pass
-
-    async def session(db: Recollection) -> None:
-        running = build_server(Dispatcher(db), OWNER)._lowlevel_server  # noqa: SLF001
-        async with stdio_server(Lines(), Out()) as (incoming, outgoing):  # type: ignore[arg-type]
-            await running.run(incoming, outgoing, running.create_initialization_options())
-
-    with opened() as db:
-        asyncio.run(session(db))
-    return json.loads(out[0])
-
-
 def test_a_front_ends_when_its_input_does_and_writes_nothing_but_the_protocol(tmp_path: Path) -> None:
     asked = [initialize("2025-11-25"), {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}]
     lines = [json.dumps(each) for each in asked]
@@ -323,7 +294,7 @@ def test_a_front_ends_when_its_input_does_and_writes_nothing_but_the_protocol(tm
         input="".join(f"{line}\n" for line in lines).encode(),
         env=surroundings(tmp_path),
         capture_output=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.full  # needs a PostgreSQL server
 def answer(port: str, operation: str, **values: Any) -> Any:
     url = f"http://127.0.0.1:{port}/api/v1/{operation}"
     asked = urllib.request.Request(url, json.dumps(values).encode(), JSON)
-    with urllib.request.urlopen(asked, timeout=60) as response:  # noqa: S310
+    with urllib.request.urlopen(asked, timeout=300) as response:  # noqa: S310
         return json.loads(response.read())
 
 

@@ -64,7 +64,7 @@ def test_whatever_is_sent_is_answered_as_published(described: schemathesis.BaseS
     )
     @given(case=asked.as_strategy(GenerationMode.POSITIVE) | asked.as_strategy(GenerationMode.NEGATIVE))
     def is_answered(case: schemathesis.Case[Any]) -> None:
-        case.validate_response(case.call(timeout=30), checks=CHECKS)
+        case.validate_response(case.call(timeout=60), checks=CHECKS)
 
     is_answered()
 

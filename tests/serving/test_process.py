@@ -18,11 +18,12 @@ from served import process, surroundings, wait_for_line
 import recollect
 from recollect import __version__
 from recollect.files import write_private
-from recollect.surfaces.serve.local import LocalDoor
+from recollect.surfaces.client import ServerAddress, address_file, connect, find_server, read_address, send
+from recollect.surfaces.serve.guard import Guard, OwnerSocket, Rules
+from recollect.surfaces.serve.local import bound_socket, published
 from recollect.surfaces.serve.logs import LOG, LineFormatter
-from recollect.surfaces.serve.place import Place, ask, connect, place_file, read_place
 from recollect.surfaces.serve.process import on_signals
-from recollect.surfaces.serving import ready_text
+from recollect.surfaces.serving import ready_text, status
 
 
 def run(*words: str, env: dict[str, str], stdin: str = "") -> "subprocess.CompletedProcess[str]":
@@ -32,7 +33,7 @@ def run(*words: str, env: dict[str, str], stdin: str = "") -> "subprocess.Comple
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 
@@ -43,18 +44,18 @@ def test_a_server_is_found_beside_its_store_by_its_owner_only_and_leaves_nothing
 
     with process("serve", "--port", "0", env=env) as started:
         wait_for_line(started, "serving")
-        place = read_place(db)
-        told = ask(db, {"door": "ping"}, version=__version__)
+        place = read_address(db)
+        told = status(db)
         assert place is not None
-        modes = [stat.S_IMODE(Path(each).stat().st_mode) for each in (place_file(db), place.socket)]
+        modes = [stat.S_IMODE(Path(each).stat().st_mode) for each in (address_file(db), place.socket)]
         started.send_signal(signal.SIGTERM)
-        code = started.wait(60)
+        code = started.wait(300)
 
     assert told is not None
     assert told["pid"] == started.pid
     assert modes == [0o600, 0o600]
     assert code == 0
-    assert not place_file(db).exists()
+    assert not address_file(db).exists()
     assert not Path(place.socket).exists()
 
 
@@ -74,7 +75,7 @@ def test_of_two_servers_started_at_once_one_stays_and_can_be_reached(tmp_path: P
     db = env["RECOLLECT_DB"]
 
     with process("serve", "--no-http", env=env) as one, process("serve", "--no-http", env=env) as two:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while not (codes := [each.poll() for each in (one, two) if each.poll() is not None]):
             assert time.monotonic() < until, "both go on"
             time.sleep(0.05)
@@ -82,9 +83,9 @@ def test_of_two_servers_started_at_once_one_stays_and_can_be_reached(tmp_path: P
         told = None
         while told is None:
             assert time.monotonic() < until, "nobody answers"
-            told = ask(db, {"door": "ping"}, version=__version__)
+            told = status(db)
         stays.send_signal(signal.SIGTERM)
-        stays.wait(60)
+        stays.wait(300)
 
     assert codes == [2]
     assert told["pid"] == stays.pid
@@ -97,28 +98,23 @@ def test_a_server_that_was_killed_leaves_no_lock_behind(tmp_path: Path) -> None:
     with process("serve", "--no-http", env=env) as killed:
         wait_for_line(killed, "serving")
         killed.kill()
-        killed.wait(60)
+        killed.wait(300)
     with process("serve", "--no-http", env=env) as started:
         line = wait_for_line(started, "serving")
 
     assert str(started.pid) in line
 
 
-def test_a_door_removes_only_what_leads_to_it(tmp_path: Path) -> None:
+def test_a_server_removes_only_its_own_address(tmp_path: Path) -> None:
     db = str(tmp_path / "store.db")
-    other = Place(pid=1, version=__version__, socket=str(tmp_path / "other.sock"), token="other")  # noqa: S106
+    other = ServerAddress(pid=1, version=__version__, socket=str(tmp_path / "other.sock"))
 
-    async def opened_and_closed() -> None:
-        door = LocalDoor(db, {}, version=__version__)
-        await door.open(pid=2)
-        write_private(place_file(db), other.written())
-        await door.close()
+    with bound_socket(db) as (bound, key), published(db, bound, key, http=""):
+        write_private(address_file(db), other.text())
 
-    asyncio.run(opened_and_closed())
-
-    left = read_place(db)
+    left = read_address(db)
     assert left is not None
-    assert left.token == "other"  # noqa: S105
+    assert left.text() == other.text()
 
 
 def test_a_link_where_a_server_leaves_its_address_is_replaced_and_not_followed(tmp_path: Path) -> None:
@@ -156,20 +152,59 @@ def test_a_server_ends_by_a_signal_where_its_loop_knows_none() -> None:
     assert told is True
 
 
-def test_who_has_not_the_token_of_the_door_gets_no_answer(tmp_path: Path) -> None:
-    env = surroundings(tmp_path)
+def test_where_there_are_no_socket_files_a_request_needs_the_key() -> None:
+    async def ok(_: Any, __: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
 
-    with process("serve", "--no-http", env=env) as started:
+    async def no_token(_: str) -> Any:
+        raise AssertionError
+
+    async def status_of(*headers: tuple[bytes, bytes]) -> int:
+        sent: list[Any] = []
+
+        async def keep(message: Any) -> None:
+            sent.append(message)
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        owner = OwnerSocket(key="secret", is_same=lambda _: True)
+        guard = Guard(ok, rules=Rules(), verify=no_token, socket=owner)
+        await guard({"type": "http", "method": "GET", "path": "/status", "headers": list(headers)}, receive, keep)
+        return int(sent[0]["status"])
+
+    async def statuses() -> list[int]:
+        given: list[tuple[tuple[bytes, bytes], ...]] = [
+            (),
+            ((b"authorization", b"Bearer wrong"),),
+            ((b"authorization", b"Bearer secret"),),
+        ]
+        return [await status_of(*each) for each in given]
+
+    assert asyncio.run(statuses()) == [401, 401, 200]
+
+
+def test_the_socket_knows_its_owner_by_any_host_name_and_without_a_token(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+    with recollect.open(env["RECOLLECT_DB"], model="none") as db:
+        db.add("We deploy on Fridays")
+
+    with process("serve", "--port", "0", "--require-token", env=env) as started:
         wait_for_line(started, "serving")
-        place = read_place(env["RECOLLECT_DB"])
-        assert place is not None
-        reached = connect(place)
-        assert reached is not None
-        reached.sendall(b'{"door": "ping", "token": "wrong"}\n')
-        said = reached.recv(1000)
+        address = read_address(env["RECOLLECT_DB"])
+        assert address is not None
+        sent = send(address, "GET", "/api/v1/stats", headers={"host": "anywhere.example"})
+        assert sent is not None
+        with sent:
+            told = json.loads(sent.receive().body())
+        reached = http.client.HTTPConnection("127.0.0.1", int(address.http.rpartition(":")[2]), timeout=30)
+        reached.request("GET", "/status")
+        over_tcp = reached.getresponse().status
         reached.close()
 
-    assert said == b""
+    assert (sent.status, told["memories"]) == (200, 1)
+    assert over_tcp == 401
 
 
 def test_a_server_of_another_version_is_not_asked(tmp_path: Path) -> None:
@@ -177,19 +212,19 @@ def test_a_server_of_another_version_is_not_asked(tmp_path: Path) -> None:
 
     with process("serve", "--no-http", env=env) as started:
         wait_for_line(started, "serving")
-        told = ask(env["RECOLLECT_DB"], {"door": "ping"}, version="0.0.1")
+        found = [find_server(env["RECOLLECT_DB"], version=each) for each in ("0.0.1", __version__)]
 
-    assert told is None
+    assert [each is not None for each in found] == [False, True]
 
 
 def test_a_server_ends_when_nobody_asks_for_so_long(tmp_path: Path) -> None:
     env = surroundings(tmp_path)
 
     with process("serve", "--no-http", "--idle", "1s", env=env) as started:
-        code = started.wait(60)
+        code = started.wait(300)
 
     assert code == 0
-    assert not place_file(env["RECOLLECT_DB"]).exists()
+    assert not address_file(env["RECOLLECT_DB"]).exists()
 
 
 def test_the_daemon_is_started_looked_at_and_stopped(tmp_path: Path) -> None:
@@ -218,7 +253,7 @@ def test_after_a_sudden_end_commands_go_on_alone_and_no_write_is_lost(tmp_path: 
         wait_for_line(started, "serving")
         kept = [run("add", f"memory number {each}", "--json", env=env) for each in range(20)]
         started.kill()
-        started.wait(60)
+        started.wait(300)
         hook = run("hook", env=env, stdin='{"hook_event_name": "SessionStart", "session_id": "s"}')
         again = run("daemon", "start", "--idle", "60s", env=env)
         run("daemon", "stop", env=env)
@@ -231,7 +266,7 @@ def test_after_a_sudden_end_commands_go_on_alone_and_no_write_is_lost(tmp_path: 
     assert again.returncode == 0
 
 
-def test_a_front_loads_neither_numpy_nor_the_store_nor_the_protocol(tmp_path: Path) -> None:
+def test_a_hook_loads_neither_numpy_nor_the_store_nor_the_protocol(tmp_path: Path) -> None:
     env = surroundings(tmp_path)
     program = (
         "import atexit, sys; before = set(sys.modules); sys.argv = ['recollect', 'hook']; "
@@ -242,12 +277,12 @@ def test_a_front_loads_neither_numpy_nor_the_store_nor_the_protocol(tmp_path: Pa
     with process("serve", "--no-http", env=env) as started:
         wait_for_line(started, "serving")
         done = subprocess.run(  # noqa: S603
-            [sys.executable, "-c", program], env=env, input=b"{}", capture_output=True, timeout=60, check=False
+            [sys.executable, "-c", program], env=env, input=b"{}", capture_output=True, timeout=300, check=False
         )
 
     loaded = set(done.stdout.decode().split())
     assert "recollect.surfaces.front" in loaded
-    assert not loaded & {"numpy", "click", "apsw", "mcp", "pydantic", "starlette", "recollect.recollection"}
+    assert not loaded & {"numpy", "click", "apsw", "mcp", "msgspec", "pydantic", "starlette", "recollect.recollection"}
     assert not loaded & {"dataclasses", "enum", "json", "pathlib", "re", "socket", "subprocess", "typing"}
 
 
@@ -291,14 +326,14 @@ def test_a_session_is_told_what_the_one_before_it_decided(tmp_path: Path, *, war
 
 def test_a_place_that_somebody_else_wrote_is_not_believed(tmp_path: Path) -> None:
     db = str(tmp_path / "store.db")
-    place_file(db).write_text("not json")
+    address_file(db).write_text("not json")
 
-    assert read_place(db) is None
-    assert ask(db, {"door": "ping"}, version=__version__) is None
+    assert read_address(db) is None
+    assert status(db) is None
 
 
 def test_a_server_that_is_gone_is_nobody(tmp_path: Path) -> None:
-    gone = Place(pid=1, version=__version__, socket=str(tmp_path / "gone.sock"))
+    gone = ServerAddress(pid=1, version=__version__, socket=str(tmp_path / "gone.sock"))
 
     assert connect(gone) is None
 
@@ -322,7 +357,7 @@ def test_a_server_logs_operation_status_time_and_token_and_never_the_words(tmp_p
         assert started.stderr is not None
         port = int(started.stderr.readline().decode().strip().strip("/").rpartition(":")[2])
         for path, token in (("/api/v1/search?query=marzipan", secret), ("/healthz", ""), ("/api/v1/list", "wrong")):
-            reached = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            reached = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
             reached.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
             reached.getresponse().read()
             reached.close()
@@ -360,7 +395,7 @@ def test_a_failure_is_logged_as_the_name_of_its_kind_and_its_traceback_only_for_
 
 
 def test_the_start_of_a_server_beyond_loopback_names_the_hosts_it_answers_to() -> None:
-    place = Place(pid=7, version=__version__, http="http://10.0.3.7:8765")
+    place = ServerAddress(pid=7, version=__version__, http="http://10.0.3.7:8765")
 
     silent, named = ready_text(place, "s.db", ()), ready_text(place, "s.db", ("memory.example",))
 

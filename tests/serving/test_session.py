@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ def hooked(env: dict[str, str], *words: str, **event: Any) -> str:
         input=json.dumps(event) if event else "",
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -79,10 +79,19 @@ def contents(env: dict[str, str]) -> list[tuple[str, str | None]]:
 
 
 def wait_until(done: Callable[[], bool]) -> None:
-    until = time.monotonic() + 90
+    until = time.monotonic() + 300
     while not done():
         assert time.monotonic() < until, "it takes too long"
         time.sleep(0.2)
+
+
+def readers(path: Path) -> list[str]:
+    """Return the command lines of the processes that read the transcript at *path* in the background."""
+    lines = []
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            lines.append(each.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return [line for line in lines if str(path) in line]
 
 
 @contextmanager
@@ -116,7 +125,7 @@ def test_what_a_session_decided_is_told_to_the_next_one(tmp_path: Path, *, warm:
         wait_until(lambda: len(contents(env)) >= len(SAID))
         asked = hooked(env, hook_event_name="UserPromptSubmit", prompt="why is mail sent through Postmark?", **second)
         hooked(env, hook_event_name="SessionEnd", reason="exit", **first)
-        time.sleep(3)
+        wait_until(lambda: not readers(path))
 
     assert quiet == [""] * 6
     kept = contents(env)
@@ -163,7 +172,7 @@ def test_of_many_imports_of_a_transcript_one_waits_and_the_others_leave(tmp_path
         wait_until(lambda: sum(each.poll() is not None for each in others) == 3)
         waiting = [each for each in others if each.poll() is None]
         holder.stdin.close()
-        codes = [each.wait(90) for each in others]
+        codes = [each.wait(300) for each in others]
 
     assert len(waiting) == 1
     assert codes == [0] * 4

@@ -11,14 +11,14 @@ import pytest
 from served import JSON, process, surroundings, wait_for_line
 
 import recollect
-from recollect.surfaces.serve.place import read_place
+from recollect.surfaces.client import read_address
 
 WRITERS = 50
 
 
 def writer(port: int, number: int, stop: threading.Event, done: Callable[[str], None]) -> None:
     """Add memories one after the other until the server is gone, and tell which were acknowledged."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
     for turn in range(10_000):
         text = f"Writer {number} says {turn}: {'word ' * 20}end of {number}-{turn}"
         try:
@@ -44,19 +44,19 @@ def test_every_acknowledged_write_is_kept_and_none_is_half(tmp_path: Path, ended
 
     with process("serve", "--port", "0", env=env) as started:
         wait_for_line(started, "serving")
-        place = read_place(env["RECOLLECT_DB"])
+        place = read_address(env["RECOLLECT_DB"])
         assert place is not None
         port = int(place.http.rpartition(":")[2])
         writers = [threading.Thread(target=writer, args=(port, each, stop, done)) for each in range(WRITERS)]
         for each in writers:
             each.start()
         for _ in range(60):
-            enough.acquire(timeout=60)
+            enough.acquire(timeout=300)
         started.send_signal(ended_by)
-        code = started.wait(60)
+        code = started.wait(300)
         stop.set()
         for each in writers:
-            each.join(60)
+            each.join(300)
 
     with recollect.open(env["RECOLLECT_DB"], model="none") as db:
         kept = {

@@ -91,7 +91,7 @@ class Terminal:
             env=self._env,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         told = json.loads(done.stdout or done.stderr)
@@ -212,7 +212,7 @@ def story(door: Door) -> dict[str, Any]:
 
 def logged(door: Door, session: str) -> list[tuple[str, str]]:
     """Return the searches that were logged for *session*; the log is written in the background."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while True:
         recalls = door.ask("log", report="recent", session=session)["recalls"]
         if recalls or time.monotonic() > until:

@@ -37,7 +37,7 @@ def test_a_head_that_does_not_end_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(HeaderTimeoutProtocol, "header_seconds", 0.3)
 
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
         raw.sendall(sent)
         said = raw.recv(1000)
 
@@ -49,7 +49,7 @@ def test_a_second_head_that_does_not_end_is_not_waited_for_either(
 ) -> None:
     monkeypatch.setattr(HeaderTimeoutProtocol, "header_seconds", 0.5)
 
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
         raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         first = raw.recv(10_000)
         raw.sendall(b"GET /healthz HTTP/1.1\r\nHost")
@@ -64,7 +64,7 @@ def test_a_request_that_takes_longer_than_its_head_may_is_answered(
 ) -> None:
     monkeypatch.setattr(HeaderTimeoutProtocol, "header_seconds", 0.2)
 
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
         raw.sendall(head("stats", length=2))
         time.sleep(0.6)
         raw.sendall(b"{}")
@@ -76,7 +76,7 @@ def test_a_request_that_takes_longer_than_its_head_may_is_answered(
 def test_a_body_that_does_not_end_is_a_408(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operation_routes, "read_body", lambda receive: read_body(receive, 0.3))
 
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
         raw.sendall(head("add", length=50) + b'{"text"')
         said = raw.recv(10_000)
         while b"}}" not in said:
@@ -99,7 +99,7 @@ def test_a_search_ends_when_nobody_waits_for_it_any_more(server: Served) -> None
 
     def slow(request: Request, *_: object) -> Reply:
         asked.set()
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while time.monotonic() < until:
             if request.cancelled and request.cancelled():
                 told.set()
@@ -108,12 +108,12 @@ def test_a_search_ends_when_nobody_waits_for_it_any_more(server: Served) -> None
         raise SearchCancelled("given up")
 
     server.db.answers = slow
-    raw = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+    raw = socket.create_connection(("127.0.0.1", server.port), timeout=60)
     raw.sendall(b"GET /api/v1/search?query=slow HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    asked.wait(60)
+    asked.wait(300)
     raw.close()
 
-    assert told.wait(60)
+    assert told.wait(300)
 
 
 @pytest.mark.req("C-34")
@@ -134,13 +134,13 @@ def test_the_time_that_a_request_allows_is_the_search_s(server: Served) -> None:
 
 def test_more_requests_at_once_than_allowed_are_told_to_wait(tmp_path: Path) -> None:
     with opened(tmp_path / "s.db") as db, serving(db, Rules(at_once=1)) as served:
-        slow = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+        slow = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
         slow.putrequest("POST", "/api/v1/add")
         slow.putheader("Content-Type", JSON["Content-Type"])
         slow.putheader("Content-Length", "20")
         slow.endheaders(b'{"text"')
-        time.sleep(0.3)
-        said, health = served.post("stats"), served.ask("GET", "/healthz")
+        said = next(reply for reply in iter(lambda: served.post("stats"), None) if reply.status != 200)
+        health = served.ask("GET", "/healthz")
         slow.send(b': "late one"}')
         late = slow.getresponse()
 
@@ -167,7 +167,7 @@ def test_an_export_that_nobody_reads_to_its_end_ends_too() -> None:
     first = asyncio.run(read_some())
 
     assert json.loads(first.splitlines()[0]) == {"record": 0}
-    assert ended.wait(10)
+    assert ended.wait(300)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def upload_head(path: str, *, token: str = "", length: int = 1000, media: str = 
 
 def response_to(port: int, sent: bytes) -> bytes:
     """Return what the server says to *sent*, up to the end of its problem."""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as raw:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as raw:
         raw.sendall(sent)
         said = raw.recv(10_000)
         while said and b"}}" not in said:
@@ -229,7 +229,7 @@ def test_who_goes_away_during_an_upload_leaves_no_traceback(
     server: Served, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for path, media in (("/api/v1/import?name=a.txt", "application/octet-stream"), ("/mcp", "application/json")):
-        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
             raw.sendall(upload_head(path, media=media) + b"{")
 
     wait_until(lambda: server.ask("GET", "/metrics").body.count(b"recollect_requests_in_flight 1.0") == 1)
@@ -239,7 +239,7 @@ def test_who_goes_away_during_an_upload_leaves_no_traceback(
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + 20
+    until = time.monotonic() + 300
     while not holds():
         assert time.monotonic() < until, "it never came"
         time.sleep(0.02)
@@ -248,7 +248,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 def test_one_caller_cannot_take_the_place_of_all_others(tmp_path: Path) -> None:
     with opened(tmp_path / "s.db") as db, serving(db, Rules(at_once=8)) as served:
         bot = db.tokens.create(name="bot").secret
-        silent = [socket.create_connection(("127.0.0.1", served.port), timeout=20) for _ in range(2)]
+        silent = [socket.create_connection(("127.0.0.1", served.port), timeout=60) for _ in range(2)]
         for each in silent:
             each.sendall(upload_head("/api/v1/add", token=bot, media="application/json"))
         in_flight = b"recollect_requests_in_flight 3.0"  # with the one that asks
@@ -283,7 +283,7 @@ def test_lines_that_stop_before_their_end_are_stored_and_the_stop_is_an_error(
     monkeypatch.setattr(line_import, "PART_TIMEOUT_SECONDS", 0.3)
     lines = b'{"text": "The first line"}\n{"text": "The sec'
 
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
         raw.sendall(upload_head("/api/v1/import", media="application/x-ndjson") + lines)
         said = b""
         while b'"slow"' not in said and (part := raw.recv(10_000)):
@@ -300,7 +300,7 @@ def test_idle_connections_of_one_address_push_out_only_each_other(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(header_timeout, "MAX_IDLE_PER_ADDRESS", 3)
-    idle = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(4)]
+    idle = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(4)]
 
     first = idle[0].recv(1)  # ends when the server closes it
     answered = server.ask("GET", "/api/v1/stats")

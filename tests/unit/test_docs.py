@@ -42,5 +42,5 @@ def test_the_man_page_tells_every_command_in_roff_that_every_man_reads() -> None
     told = {line.split()[2].replace("\\-", "-") for line in lines if line.startswith(".SS recollect ")}
 
     assert macros <= {".TH", ".SH", ".SS", ".TP", ".PP", ".B"}
-    assert set(OPERATIONS) <= told
+    assert {each.verb.split()[0] for each in OPERATIONS.values() if each.verb} <= told
     assert any(line.startswith("\\fB\\-\\-only\\-tag\\fR ") for line in lines)

@@ -125,6 +125,7 @@ def test_a_lens_is_made_of_the_filters_of_a_search(db: Recollection) -> None:
     assert [hit.id for hit in db.search("lighthouse", lens="work").hits] == [2]
 
 
+@pytest.mark.full
 def test_a_type_checker_knows_every_keyword(tmp_path: Path) -> None:
     folder, source = Path(__file__).parent.parent / "typed", Path(recollect.__file__).parent.parent
     wrong = (folder / "wrong.py").read_text(encoding="utf-8").splitlines()

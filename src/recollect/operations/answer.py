@@ -43,6 +43,8 @@ class Answer(Struct, Generic[ReplyValue_co], frozen=True, kw_only=True):
     """What is still to be done once this is printed, such as vectors; a program gets the last answer only."""
     stopped: bool = False
     """Whether somebody stopped it before its end."""
+    notice: str = ""
+    """What went wrong with the model meanwhile."""
     question: str = "Go on? It cannot be undone"
     """What a dry run asks before the real run; blank where there is nothing to ask."""
 
@@ -75,7 +77,9 @@ def for_each(done: Sequence[V], line: Callable[[V], str]) -> Answer[V | Results[
 
 # --- operations -----------------------------------------------------------------------------
 
-Run = Callable[[Workspace, Any, Call], Answer[Any]]
+Run = Callable[[Workspace, Any, Call], Any]
+Render = Callable[[Any, Any, Call], Answer[Any]]
+"""Makes the answer of a reply, the request and the call."""
 
 
 class Operation(Struct, frozen=True, kw_only=True, dict=True):
@@ -85,6 +89,9 @@ class Operation(Struct, frozen=True, kw_only=True, dict=True):
     about: str
     request: type[Request]
     run: Run
+    """Returns an answer, or only its reply if there is a function that renders replies."""
+    render: Render | None = None
+    """Renders a reply. A command of such an operation is a client of the running server: it gains from a warm store."""
 
     @property
     def traits(self) -> Traits:
@@ -98,8 +105,10 @@ class Operation(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def reply(self) -> Any:
-        """The type of its reply: what `Answer` holds in the annotation of the function."""
+        """The type of its reply: what the function returns, or what the answer that it returns holds."""
         hint = get_type_hints(self.run)["return"]
+        if self.render is not None:
+            return hint
         answers = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
         return reduce(or_, (get_args(each)[0] for each in answers))
 
@@ -145,26 +154,29 @@ class Operation(Struct, frozen=True, kw_only=True, dict=True):
         trust = {"trust": 'Trust = "owner"'} if self.rights.touches in ("own", "named") and "trust" not in own else {}
         return {**trust, **({"progress": "Progress | None = None"} if self.traits.slow else {})}
 
-    def parse(self, values: Mapping[str, Any]) -> Any:
-        """Return the request that *values* describe; refuse what does not fit."""
-        return parse(self.request, self.name, values)
+    def parse(self, values: Mapping[str, Any], *, allowed: Sequence[Parameter] | None = None) -> Any:
+        """Return the request that *values* describe; refuse what does not fit, and what is not *allowed*."""
+        return parse(self.request, self.name, values, allowed=allowed)
 
-    def answer(self, db: Workspace, given: Request | Mapping[str, Any], call: Call | None = None) -> Answer[Any]:
-        """Do what is asked, in its project if it names one; *given* is a request, or the values of one."""
-        request = given if isinstance(given, Request) else self.parse(given)
+    def answer(self, db: Workspace, request: Request, call: Call | None = None) -> Answer[Any]:
+        """Do what *request* asks, in its project if it names one."""
         view = db.in_project(request.project) if request.project else db
-        return self.run(view, request, call or Call(now=db.now()))
+        given = call or Call(now=db.now())
+        result = self.run(view, request, given)
+        return result if self.render is None else self.render(result, request, given)
 
 
-def operation(run: Run) -> Operation:
+def operation(run: Run, *, render: Render | None = None) -> Operation:
     """Make an operation of a function; its request is the type of its second argument, its help its docstring."""
     _, request, *_ = run.__annotations__.values()
-    return Operation(
-        name=run.__name__.strip("_").replace("_", "-"),
-        about=(run.__doc__ or "").partition("\n\n")[0],
-        request=request,
-        run=run,
-    )
+    name = run.__name__.strip("_").replace("_", "-")
+    about = (run.__doc__ or "").partition("\n\n")[0]
+    return Operation(name=name, about=about, request=request, run=run, render=render)
+
+
+def rendered_by(render: Render) -> Callable[[Run], Operation]:
+    """Make an operation of a function that returns only its reply, which *render* turns into an answer."""
+    return lambda run: operation(run, render=render)
 
 
 def operations_of(*modules: ModuleType) -> dict[str, Operation]:
@@ -219,7 +231,8 @@ def call_operation(db: Any, name: str, given: Mapping[str, Any]) -> Any:
             values[each.name] = values.pop(each.hints.keyword)
     view = db._narrowed(values.pop("project")) if operation.narrows_projects and "project" in values else db
     request = parse(operation.request, operation.method, values, local=True)
-    return unwrapped(operation.run(view, request, Call(now=db.now(), **call)).value)
+    result = operation.run(view, request, Call(now=db.now(), **call))
+    return unwrapped(result.value if operation.render is None else result)
 
 
 def _opposite(name: str, value: Any) -> bool:

@@ -9,7 +9,17 @@ from msgspec.structs import replace
 from recollect import recall, remember
 from recollect.errors import InputError
 from recollect.filters import dated, split_tags
-from recollect.operations.answer import CONFIRMS, Answer, Results, for_each, listed, one_or_more, operation, paged
+from recollect.operations.answer import (
+    CONFIRMS,
+    Answer,
+    Results,
+    for_each,
+    listed,
+    one_or_more,
+    operation,
+    paged,
+    rendered_by,
+)
 from recollect.operations.fields import (
     Filtered,
     MemoryId,
@@ -95,8 +105,12 @@ NOT_ABOUT: Final = frozenset({"project", "text", "keep_secrets", "no_embed", "ve
 """Fields of `Add` that say something else than what the memory is about."""
 
 
-@operation
-def add(db: Workspace, request: Add, call: Call) -> "Answer[remember.ingest.IngestResult]":
+def _added_answer(result: "remember.ingest.IngestResult", _: Add, __: Call) -> "Answer[remember.ingest.IngestResult]":
+    return Answer(value=result, text=lambda: text.ingest_text(result, root=text.here()))
+
+
+@rendered_by(_added_answer)
+def add(db: Workspace, request: Add, call: Call) -> "remember.ingest.IngestResult":
     """Remember one text.
 
     The name, description, path, worker_role and requirements go into its metadata and are searched like everything
@@ -117,7 +131,7 @@ def add(db: Workspace, request: Add, call: Call) -> "Answer[remember.ingest.Inge
     (result,) = db.add_all(
         [draft], vectors=[request.vector], redact=not request.keep_secrets, embed=not request.no_embed
     )
-    return Answer(value=result, text=lambda: text.ingest_text(result, root=text.here()))
+    return result
 
 
 def _metadata(given: Texts | dict[str, Any]) -> Mapping[str, object]:

@@ -49,6 +49,8 @@ class Traits(Struct, frozen=True, kw_only=True):
     """Whether its Python method takes the project to write to."""
     in_python: bool = True
     """Whether it is a method in Python; some only make sense in a terminal."""
+    brief_limit: int = 0
+    """The `limit` of a request on a terminal that names none, nor asks for all; 0 for no such limit."""
     example: Mapping[str, Any] = {}
     """The values of a typical request, for the reference."""
     stopped: str = ""
@@ -80,6 +82,8 @@ class Call(Struct, frozen=True, kw_only=True):
     """Where the page before ended, for a list."""
     brief: bool = False
     """Whether a person reads the answer on a screen and named no limit."""
+    store: str = ""
+    """The store, as messages name it."""
 
 
 class LazyChoices(Sequence[str]):
@@ -102,7 +106,9 @@ class LazyChoices(Sequence[str]):
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(struct_field,))
-class Request(Struct, metaclass=_RequestMeta, is_shared=True, frozen=True, forbid_unknown_fields=True):
+class Request(
+    Struct, metaclass=_RequestMeta, is_shared=True, frozen=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """What an operation is asked to do. Subclasses add its parameters."""
 
     project: Annotated[str, about("the project to write to and to search", is_scope=True)] | None = None
@@ -241,14 +247,21 @@ def _kind(inner: Any, hints: Hints) -> Kind:
 # --- reading a request ----------------------------------------------------------------------
 
 
-def parse(request: type[Request], name: str, values: Mapping[str, Any], *, local: bool = False) -> Any:
+def parse(
+    request: type[Request],
+    name: str,
+    values: Mapping[str, Any],
+    *,
+    allowed: Sequence[Parameter] | None = None,
+    local: bool = False,
+) -> Any:
     """Return the request for the operation *name* that *values* describe; refuse what does not fit.
 
-    This is the one place where values are checked. None counts as not given, and so does an empty list, unless a
-    *local* program gives it: a filter by no names matches nothing there. Such a program may also name what is not among
-    the choices of a server, such as a profile in a file.
+    This is the one place where values are checked. Of the parameters only those *allowed* are taken. None counts as
+    not given, and so does an empty list, unless a *local* program gives it: a filter by no names matches nothing there.
+    Such a program may also name what is not among the choices of a server, such as a profile in a file.
     """
-    known = {each.name: each for each in parameters_of(request)}
+    known = {each.name: each for each in (parameters_of(request) if allowed is None else allowed)}
     for key in values:
         if key not in known:
             raise InputError(f"{name} takes no {key!r}", hint=f"one of {', '.join(sorted(known))}")

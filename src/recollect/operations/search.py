@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from recollect import recall
 from recollect import search as engine
 from recollect.errors import InputError
-from recollect.operations.answer import Answer, operation, paged
+from recollect.operations.answer import Answer, paged, rendered_by
 from recollect.operations.fields import (
     MODES,
     Filtered,
@@ -30,11 +30,8 @@ from recollect.render import pages, text
 from recollect.render.layout import Page, line
 from recollect.replies import WEIGHTED, Reply, Request, ranges
 from recollect.replies import Related as RelatedMemory
-from recollect.stores.choice import shown_address
 from recollect.workspace import Workspace
 
-BRIEF: Final = 5
-"""How many hits a terminal shows unless a limit is given."""
 EVERY: Final = 1000
 """How many hits `--all` shows at most."""
 
@@ -102,7 +99,12 @@ class Ranked(RequestOptions):
         return {**given, "weights": weights} if weights else given
 
 
-class Search(Ranked, rights=LOGGED, example={"query": "when do we deploy", "limit": 5, "type": ["decision"]}):
+class Search(
+    Ranked,
+    rights=LOGGED,
+    brief_limit=5,
+    example={"query": "when do we deploy", "limit": 5, "type": ["decision"]},
+):
     """A search."""
 
     without_model: Annotated[
@@ -122,13 +124,25 @@ class Search(Ranked, rights=LOGGED, example={"query": "when do we deploy", "limi
 
 
 class LeaningSearch(
-    Search, verb="-", rights=LOGGED, example={"query": "when do we deploy", "limit": 5, "type": ["decision"]}
+    Search,
+    verb="-",
+    rights=LOGGED,
+    brief_limit=5,
+    example={"query": "when do we deploy", "limit": 5, "type": ["decision"]},
 ):
     """A search that prefers one kind of memory; on the command line an option of `search`."""
 
 
-@operation
-def search(db: Workspace, request: Search, call: Call) -> Answer[Reply]:
+def _reply_answer(reply: Reply, request: Search, call: Call) -> Answer[Reply]:
+    def page() -> Page:
+        found = pages.reply_page(reply, explain=request.explain, root=text.here(), brief=call.brief, store=call.store)
+        return (*found, line(f"ranked by {reply.tuned}")) if request.explain and reply.tuned else found
+
+    return paged(reply, page, rows=reply.hits, found=bool(reply.hits))
+
+
+@rendered_by(_reply_answer)
+def search(db: Workspace, request: Search, call: Call) -> Reply:
     """Find memories; a blank query lists the newest.
 
     The reply says how far to trust the hits, and why there are none.
@@ -142,8 +156,8 @@ def search(db: Workspace, request: Search, call: Call) -> Answer[Reply]:
     return _search(db, request, call, engine.intent.boost(request.query, leaning) if leaning else request.query)
 
 
-@operation
-def decisions(db: Workspace, request: LeaningSearch, call: Call) -> Answer[Reply]:
+@rendered_by(_reply_answer)
+def decisions(db: Workspace, request: LeaningSearch, call: Call) -> Reply:
     """Find memories, leaning towards what was decided.
 
     Example:
@@ -153,8 +167,8 @@ def decisions(db: Workspace, request: LeaningSearch, call: Call) -> Answer[Reply
     return _search(db, request, call, engine.intent.boost(request.query, "decisions"))
 
 
-@operation
-def changes(db: Workspace, request: LeaningSearch, call: Call) -> Answer[Reply]:
+@rendered_by(_reply_answer)
+def changes(db: Workspace, request: LeaningSearch, call: Call) -> Reply:
     """Find memories, leaning towards what was changed.
 
     Example:
@@ -164,8 +178,8 @@ def changes(db: Workspace, request: LeaningSearch, call: Call) -> Answer[Reply]:
     return _search(db, request, call, engine.intent.boost(request.query, "changes"))
 
 
-@operation
-def how_it_works(db: Workspace, request: LeaningSearch, call: Call) -> Answer[Reply]:
+@rendered_by(_reply_answer)
+def how_it_works(db: Workspace, request: LeaningSearch, call: Call) -> Reply:
     """Find memories, leaning towards how things work.
 
     Example:
@@ -175,21 +189,14 @@ def how_it_works(db: Workspace, request: LeaningSearch, call: Call) -> Answer[Re
     return _search(db, request, call, engine.intent.boost(request.query, "how_it_works"))
 
 
-def _search(db: Workspace, request: Search, call: Call, query: str) -> Answer[Reply]:
-    most: int | None = getattr(request, "limit")  # noqa: B009  (declared by the engine's request)
-    if most is None:
-        most = BRIEF if call.brief else EVERY if request.all else None
+def _search(db: Workspace, request: Search, call: Call, query: str) -> Reply:
+    limit: int | None = getattr(request, "limit")  # noqa: B009  (declared by the engine's request)
+    most = EVERY if limit is None and request.all else limit
     reply = db._ask(request.asked(db, call, text=query, limit=most), request.profile)
-
-    def page() -> Page:
-        tuned = db.tuning() if request.explain else None
-        found = pages.reply_page(
-            reply, explain=request.explain, root=text.here(), brief=call.brief, store=shown_address(db.address)
-        )
-        return found if tuned is None else (*found, line(f"ranked by {tuned.profile}, tuned {tuned.day}"))
-
-    value = reply.explained() if request.explain else reply
-    return paged(value, page, rows=reply.hits, found=bool(reply.hits))
+    if not request.explain:
+        return reply
+    tuned = db.tuning()
+    return reply.explained(tuned="" if tuned is None else f"{tuned.profile}, tuned {tuned.day}")
 
 
 class Why(Ranked, rights=READS, example={"id": 1, "query": "when do we deploy"}):
@@ -198,8 +205,8 @@ class Why(Ranked, rights=READS, example={"id": 1, "query": "when do we deploy"})
     id: MemoryId
 
 
-@operation
-def why(db: Workspace, request: Why, call: Call) -> "Answer[engine.why.Why]":
+@rendered_by(lambda found, _, __: Answer(value=found, text=lambda: text.why_text(found)))
+def why(db: Workspace, request: Why, call: Call) -> "engine.why.Why":
     """Explain why a memory was or was not found by a query.
 
     Example:
@@ -208,8 +215,7 @@ def why(db: Workspace, request: Why, call: Call) -> "Answer[engine.why.Why]":
     """
     db._one(request.id)
     asked = request.asked(db, call)
-    found = engine.why.why(request.id, asked, db._context(db._ranking(request.profile), asked.mode))
-    return Answer(value=found, text=lambda: text.why_text(found))
+    return engine.why.why(request.id, asked, db._context(db._ranking(request.profile), asked.mode))
 
 
 class Related(OperationRequest, verb="show related", rights=READS, example={"id": 1, "limit": 5}):
@@ -229,8 +235,13 @@ class RelatedMemories(Struct, frozen=True, kw_only=True):
     related: tuple[RelatedMemory, ...]
 
 
-@operation
-def related(db: Workspace, request: Related, _: Call) -> Answer[RelatedMemories]:
+def _related_answer(reply: RelatedMemories, _: Related, __: Call) -> Answer[RelatedMemories]:
+    rows = [each.memory for each in reply.related]
+    return paged(reply, lambda: pages.related_page(reply.related), rows=rows, found=bool(rows))
+
+
+@rendered_by(_related_answer)
+def related(db: Workspace, request: Related, _: Call) -> RelatedMemories:
     """Show the memories that belong to one, and why.
 
     Example:
@@ -240,10 +251,8 @@ def related(db: Workspace, request: Related, _: Call) -> Answer[RelatedMemories]
         [4]
     """
     one, context = db._one(request.id), db._context(db._ranking())
-    found = engine.related.related(one, context, scope=Scope(projects=frozenset({one.project})), limit=request.limit)
-    rows = [each.memory for each in found]
-    value = RelatedMemories(id=request.id, related=found)
-    return paged(value, lambda: pages.related_page(found), rows=rows, found=bool(found))
+    scope = Scope(projects=frozenset({one.project}))
+    return RelatedMemories(id=one.id, related=engine.related.related(one, context, scope=scope, limit=request.limit))
 
 
 # --- for agents -----------------------------------------------------------------------------
@@ -264,8 +273,14 @@ class Inject(Selected, rights=LOGGED, group="agents", example={"task": "Prepare 
     only_tag: Annotated[Texts, about("only memories with this tag (may be repeated)", metavar="NAME")] = ()
 
 
-@operation
-def inject(db: Workspace, request: Inject, call: Call) -> "Answer[recall.inject.Rendered]":
+def _rendered_answer(
+    found: "recall.inject.Rendered", _: OperationRequest, __: Call
+) -> "Answer[recall.inject.Rendered]":
+    return Answer(value=found, text=lambda: found.text)  # an empty text is an answer, and not an error to a hook
+
+
+@rendered_by(_rendered_answer)
+def inject(db: Workspace, request: Inject, call: Call) -> "recall.inject.Rendered":
     """Print the memories that help with a task, for an agent's prompt, within a token budget.
 
     A *tag* belongs to the task and is searched for; *only_tag* and the other filters say which memories may be used.
@@ -295,7 +310,7 @@ def inject(db: Workspace, request: Inject, call: Call) -> "Answer[recall.inject.
     if reply.outcome == "weak":
         title = db._ask(replace(asked, text=recall.inject.task_query(request.task), session=None))
         reply = recall.inject.trusted_as(title, reply)
-    found = recall.inject.inject(
+    return recall.inject.inject(
         reply,
         store=db.store,
         now=call.now,
@@ -305,7 +320,6 @@ def inject(db: Workspace, request: Inject, call: Call) -> "Answer[recall.inject.
         limit=request.limit,
         budget=request.budget,
     )
-    return Answer(value=found, text=lambda: found.text)  # nothing to tell is an answer, and no error to a hook
 
 
 class Brief(OperationRequest, rights=LOGGED, group="agents", example={"limit": 5}):
@@ -316,15 +330,15 @@ class Brief(OperationRequest, rights=LOGGED, group="agents", example={"limit": 5
     budget: Annotated[int, about("how many tokens at most (500)", ge=1)] = 500
 
 
-@operation
-def brief(db: Workspace, request: Brief, _: Call) -> "Answer[recall.inject.Rendered]":
+@rendered_by(_rendered_answer)
+def brief(db: Workspace, request: Brief, _: Call) -> "recall.inject.Rendered":
     """Print what a new session should know before anything is asked: what is pinned, decided, preferred.
 
     Example:
         >>> db.brief().ids
         (1,)
     """
-    found = recall.brief.brief(
+    return recall.brief.brief(
         db.store,
         scope=db.scope,
         now=db.now(),
@@ -333,4 +347,3 @@ def brief(db: Workspace, request: Brief, _: Call) -> "Answer[recall.inject.Rende
         limit=request.limit,
         budget=request.budget,
     )
-    return Answer(value=found, text=lambda: found.text)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -91,15 +90,8 @@ FACET_VALUES: Final = 8
 """How many values of a facet are listed for people; JSON has them all."""
 
 
-FOLDER: ContextVar[str | None] = ContextVar("folder", default=None)
-"""The folder of the reader, if it is not the one of this process."""
-
-
 def here() -> str:
-    """Return the folder that the reader looks from; blank if it is gone."""
-    given = FOLDER.get()
-    if given is not None:
-        return given
+    """Return the folder that the user looks from; blank if it is gone."""
     try:
         return Path.cwd().as_posix()
     except OSError:

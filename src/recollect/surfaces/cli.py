@@ -10,11 +10,13 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from msgspec.structs import replace
+
 from recollect.errors import InputError, RecollectError
 from recollect.records import Progress
 from recollect.render.layout import Page, Piece, cut, folded, line, page_of
 from recollect.render.terminal import is_screen, redraw, visible_line, visible_streams, write_rows
-from recollect.surfaces import session
+from recollect.stores.choice import shown_address
 
 if TYPE_CHECKING:
     from recollect.operations.answer import Answer, Operation
@@ -43,7 +45,7 @@ def chosen_options(given: dict[str, Any], own: Container[str] = ()) -> dict[str,
 
     Those that the command has of its *own* stay in it.
     """
-    import click  # noqa: PLC0415  (a served command comes without it)
+    import click  # noqa: PLC0415
 
     before = click.get_current_context().obj or {}
     return {key: (None if key in own else given.pop(key)) or before.get(key) for key in (*GLOBAL, "as_json")}
@@ -53,10 +55,7 @@ def chosen_options(given: dict[str, Any], own: Container[str] = ()) -> dict[str,
 
 
 def open_chosen(chosen: Mapping[str, Any], *, background: bool = False) -> "AbstractContextManager[Recollection]":
-    """Open the store that the global options choose; where a server answers, it is the server's."""
-    lent = session.lent()
-    if lent is not None:
-        return lent.open(chosen)
+    """Open the store that the global options choose."""
     from recollect.recollection import open as open_recollection  # noqa: PLC0415
 
     options = {name: chosen[name] for name in GLOBAL if name != "db"}
@@ -64,23 +63,65 @@ def open_chosen(chosen: Mapping[str, Any], *, background: bool = False) -> "Abst
 
 
 def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, Any]) -> None:
-    from recollect.operations.request import Call  # noqa: PLC0415  (the operation has loaded it)
-
-    session.admit(operation, given, chosen)
     form = "json" if chosen["as_json"] else given.get("format", "text")
     _read_input(given)
-    brief = form == "text" and is_screen(session.stdout()) and not (given.get("limit") or given.get("all", True))
+    values = {"project": chosen["project"], **given}
+    brief = form == "text" and is_screen(sys.stdout) and not (given.get("limit") or given.get("all", True))
+    if brief and operation.traits.brief_limit:
+        values["limit"] = operation.traits.brief_limit
+    answer = _served(operation, values, chosen, brief=brief)
+    if answer is None:
+        answer = _answered_here(operation, values, chosen, form=form, brief=brief)
+    else:
+        _print(answer, form=form)
+    if answer.notice:
+        _tell("note", answer.notice)
+    if answer.stopped:
+        sys.exit(EXIT_STOPPED)
+    if not answer.found:
+        sys.exit(EXIT_NOTHING)
+    if not answer.healthy:
+        sys.exit(EXIT_TROUBLE if operation.name in ("doctor", "purge", "recover") else EXIT_INPUT)
+
+
+def _served(
+    operation: "Operation", values: Mapping[str, Any], chosen: Mapping[str, Any], *, brief: bool
+) -> "Answer[Any] | None":
+    """Return the answer of the running server; None if there is none for this command."""
+    from recollect.settings import read_settings  # noqa: PLC0415
+
+    settings = read_settings(**{name: chosen[name] for name in GLOBAL})
+    if operation.render is None or settings.daemon == "off":
+        return None
+    from recollect.operations.request import Call  # noqa: PLC0415
+    from recollect.surfaces.served import ask_server  # noqa: PLC0415
+    from recollect.workspace import utc_now  # noqa: PLC0415
+
+    request = operation.parse({**values, "project": settings.project or None})
+    replied = ask_server(operation, request, settings)
+    if replied is None:
+        return None
+    value, notice = replied
+    call = Call(now=utc_now(), brief=brief, store=shown_address(settings.db))
+    return replace(operation.render(value, request, call), notice=notice)
+
+
+def _answered_here(
+    operation: "Operation", values: dict[str, Any], chosen: Mapping[str, Any], *, form: str, brief: bool
+) -> "Answer[Any]":
+    """Open the store, do what is asked, and print the answer."""
+    from recollect.operations.request import Call  # noqa: PLC0415  (the operation has loaded it)
+
     place = chosen if operation.traits.needs_store else {**chosen, "db": ":memory:"}
     if operation.traits.needs_store and not operation.traits.creates_store:
         require_store(place["db"])
     require_model(place["model"])
     with open_chosen(place) as db:
         loaded()
-        values = {"project": chosen["project"], **given}
         with bar(operation) as progress:
             db.models.progress = progress
-            call = Call(now=db.now(), progress=progress, brief=brief)
-            answer = _prepared(operation, db, values, call) or operation.answer(db, values, call)
+            call = Call(now=db.now(), progress=progress, brief=brief, store=shown_address(db.address))
+            answer = _prepared(operation, db, values, call) or operation.answer(db, operation.parse(values), call)
         if answer.then is not None and form != "json":
             _print(answer, form=form)
         if answer.then is not None:
@@ -88,14 +129,7 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
                 answer = answer.then(progress)
         if not (operation.name == "open" and form == "text" and _edits(answer)):
             _print(answer, form=form)
-    if db.models.notice:
-        _tell("note", db.models.notice)
-    if answer.stopped:
-        sys.exit(EXIT_STOPPED)
-    if not answer.found:
-        sys.exit(EXIT_NOTHING)
-    if not answer.healthy:
-        sys.exit(EXIT_TROUBLE if operation.name in ("doctor", "purge", "recover") else EXIT_INPUT)
+        return replace(answer, notice=db.models.notice)
 
 
 def loaded() -> None:
@@ -109,15 +143,13 @@ def _read_input(given: dict[str, Any]) -> None:
     """Read from standard input what is given as a dash."""
     for name in ("text", "content"):
         if given.get(name) == "-":
-            given[name] = session.stdin().buffer.read().decode("utf-8-sig", "replace")
+            given[name] = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
 
 
 def require_store(address: str | None) -> None:
     """Refuse to read a store that was named and is not there: a mistyped path is not an empty store."""
     if not address or address == ":memory:" or "://" in address:
         return
-    if session.lent() is not None:
-        return  # it is open
     try:
         path = Path(address).expanduser()
     except RuntimeError:  # nobody of this name has a home
@@ -150,7 +182,7 @@ def require_model(name: str | None) -> None:
 
 def _prepared(operation: "Operation", db: "Recollection", values: dict[str, Any], call: "Call") -> "Answer[Any] | None":
     """Ask whoever sits at a terminal for what is missing: consent to what cannot be undone, or the new words."""
-    if operation.name == "edit" and is_screen(session.stdin()) and is_screen(session.stdout()):
+    if operation.name == "edit" and is_screen(sys.stdin) and is_screen(sys.stdout):
         from recollect.surfaces.editing import edit_words, is_unchanged  # noqa: PLC0415  (few edit)
 
         if is_unchanged(values):
@@ -162,22 +194,18 @@ def _edits(answer: "Answer[Any]") -> bool:
     """Open the source of a memory in the user's editor; say whether that was possible."""
     from recollect.surfaces.editing import open_source  # noqa: PLC0415
 
-    return (
-        is_screen(session.stdout())
-        and is_screen(session.stdin())
-        and open_source(answer.value.source, answer.value.line)
-    )
+    return is_screen(sys.stdout) and is_screen(sys.stdin) and open_source(answer.value.source, answer.value.line)
 
 
 def _consented(
     operation: "Operation", db: "Recollection", values: Mapping[str, Any], call: "Call"
 ) -> "Answer[Any] | None":
     """Show what cannot be undone to whoever sits at a terminal, ask, and do it; where nobody is asked, do nothing."""
-    if values.get("yes", True) or values.get("dry_run") or not (session.stdin().isatty() and session.stderr().isatty()):
+    if values.get("yes", True) or values.get("dry_run") or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
     if values.get("from_", "") is None:  # files that somebody named are meant
         return None
-    rehearsed = operation.answer(db, {**values, "dry_run": True})
+    rehearsed = operation.answer(db, operation.parse({**values, "dry_run": True}))
     if not rehearsed.question:
         return None
     show(page_of(rehearsed.text()), err=True)
@@ -185,7 +213,7 @@ def _consented(
         import click  # noqa: PLC0415
 
         click.confirm(rehearsed.question, abort=True, err=True)
-    return operation.answer(db, {**values, "yes": True}, call)
+    return operation.answer(db, operation.parse({**values, "yes": True}), call)
 
 
 def _print(answer: "Answer[Any]", *, form: str) -> None:
@@ -194,7 +222,7 @@ def _print(answer: "Answer[Any]", *, form: str) -> None:
     if answer.stream:
         for each in answer.value:
             say(json.dumps(serialize(each), ensure_ascii=False))
-    elif form == "text" and is_screen(session.stdout()):
+    elif form == "text" and is_screen(sys.stdout):
         page = answer.page() if answer.page else page_of(answer.text())
         show(page if any(each.pieces for each in page) else ())
     elif told := _written(answer, form):
@@ -228,24 +256,24 @@ def bar(operation: "Operation | None" = None) -> Iterator[Progress | None]:
     if operation is not None and not operation.traits.slow:
         yield None
         return
-    drawn, last = is_screen(session.stderr()), (0, 0, "")
+    drawn, last = is_screen(sys.stderr), (0, 0, "")
 
     def progress(done: int, total: int, what: str) -> None:
         nonlocal last
         last = (done, total, what)
         if drawn:
-            redraw(session.stderr(), progress_line(done, total, what, width=_width() - 1))
+            redraw(sys.stderr, progress_line(done, total, what, width=_width() - 1))
 
     try:
         yield progress
     except KeyboardInterrupt:
-        if drawn:
-            redraw(session.stderr(), "")
+        if drawn and last[2]:
+            redraw(sys.stderr, "")
         _tell("stopped", _kept(operation, *last))
         sys.exit(EXIT_STOPPED)
     finally:
-        if drawn:
-            redraw(session.stderr(), "")
+        if drawn and last[2]:
+            redraw(sys.stderr, "")
 
 
 def progress_line(done: int, total: int, what: str, *, width: int) -> str:
@@ -266,10 +294,12 @@ def _kept(operation: "Operation | None", done: int, total: int, what: str) -> st
 
 
 def _width() -> int:
-    return session.columns()
+    from shutil import get_terminal_size  # noqa: PLC0415  (a pipe has no width)
+
+    return get_terminal_size().columns
 
 
-# --- the door -------------------------------------------------------------------------------
+# --- where commands begin -------------------------------------------------------------------
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -283,7 +313,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(words: list[str]) -> None:
-    """Run a command whose streams are ready; whatever goes wrong is told, and ends in an exit code."""
+    """Run a command whose streams are ready; every error ends in one line and an exit code."""
     try:
         from recollect.surfaces.program import run_program  # noqa: PLC0415  (it builds on this module)
 
@@ -297,13 +327,11 @@ def run(words: list[str]) -> None:
 
 
 @contextmanager
-def unread_is_no_error() -> Iterator[None]:
-    """End quietly when nobody reads the answer any more."""
+def ignore_broken_pipe() -> Iterator[None]:
+    """End quietly when nobody reads the output any more."""
     try:
         yield
     except BrokenPipeError:
-        if session.lent() is not None:
-            return  # standard output is the server's
         # what is left in the buffers has nowhere to go
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -315,19 +343,19 @@ def _stop(told: str) -> NoReturn:
 
 def say(text: str, *, err: bool = False) -> None:
     """Write *text* and a line break; the stream makes it visible."""
-    stream = session.stderr() if err else session.stdout()
+    stream = sys.stderr if err else sys.stdout
     stream.write(f"{text}\n")
     stream.flush()
 
 
 def show(page: Page, *, err: bool = False) -> None:
     """Write *page*, wrapped to the width of the terminal."""
-    write_rows(session.stderr() if err else session.stdout(), folded(page, _width()))
+    write_rows(sys.stderr if err else sys.stdout, folded(page, _width()))
 
 
 def _tell(kind: str, told: str) -> None:
     """Write a line about what happened to standard error, its kind before it."""
-    if is_screen(session.stderr()):
+    if is_screen(sys.stderr):
         head = Piece(f"{kind}: ", "bad" if kind == "error" else "title")
         show((line(head, visible_line(told), hang=2),), err=True)
     else:

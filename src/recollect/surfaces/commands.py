@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from recollect.lazy import regex
 from recollect.surfaces.cli import GLOBAL
@@ -74,9 +75,9 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; end quietly when nobody reads its answer any more."""
-        from recollect.surfaces.cli import unread_is_no_error  # noqa: PLC0415
+        from recollect.surfaces.cli import ignore_broken_pipe  # noqa: PLC0415
 
-        with unread_is_no_error():
+        with ignore_broken_pipe():
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -110,6 +111,10 @@ class Commands(click.Group):
             meant = f"did you mean {MEANT[word]}?" if word in MEANT else perhaps(word, self.list_commands(ctx))
             raise click.UsageError(f"No such command {word!r}{f'; {meant}' if meant else ''}", ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the first words of verbs that begin with *incomplete*."""
+        return [each for each in super().shell_complete(ctx, incomplete) if " " not in each.value]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in their groups, each with all of its first line."""

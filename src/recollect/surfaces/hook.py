@@ -155,10 +155,8 @@ def _session(event: Mapping[str, Any]) -> str | None:
 
 def _project(event: Mapping[str, Any], db: Recollection, *, claim: bool = False) -> str | None:
     """Return the project that a session belongs to: the one chosen, else that of the repository it runs in."""
-    if db.project is not None:
-        return db.project
     folder = _folder(event)
-    return db.project_of(folder, claim=claim) if folder else None
+    return db.project_of(folder, claim=claim) if folder else db.project
 
 
 def _folder(event: Mapping[str, Any]) -> str | None:

@@ -13,7 +13,7 @@ from typing import Final
 from zlib import crc32
 
 from recollect.settings import read_settings
-from recollect.surfaces.serve.place import place_file
+from recollect.surfaces.client import address_file
 
 IMPORT_SECONDS: Final = 900
 """When an import is given up; the next one continues where it ended."""
@@ -44,9 +44,9 @@ def _claimed(db: str, folder: str = "") -> str:
     """Return the project of *folder*, which is its own from now on; blank without a folder."""
     if not folder:
         return ""
-    from recollect.recollection import open as open_recollection  # noqa: PLC0415  (a hook that starts none loads this module too)
+    from recollect import recollection  # noqa: PLC0415  (a hook that starts none loads this module too)
 
-    with open_recollection(db, model="none") as opened:
+    with recollection.open(db, model="none") as opened:
         return opened.project_of(folder, claim=True) or ""
 
 
@@ -56,8 +56,8 @@ def take_turn(db: str, transcript: str) -> bool:
         return True
     import fcntl  # noqa: PLC0415  (there is none elsewhere)
 
-    place_file(db).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file = os.open(place_file(db).with_suffix(".keep"), os.O_RDWR | os.O_CREAT, 0o600)
+    address_file(db).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = os.open(address_file(db).with_suffix(".keep"), os.O_RDWR | os.O_CREAT, 0o600)
     os.set_inheritable(file, True)
     waits = 1 + crc32(os.fsencode(transcript))
     with suppress(OSError):

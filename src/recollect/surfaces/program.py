@@ -11,7 +11,6 @@ import click
 from recollect.errors import InputError
 from recollect.render.layout import plain
 from recollect.render.terminal import is_screen, visible_line
-from recollect.surfaces import session
 from recollect.surfaces.cli import bar, chosen_options, open_chosen, run_verb, say, show, written
 from recollect.surfaces.commands import Commands, global_options
 
@@ -49,7 +48,7 @@ def demo(keep: str | None, **given: Any) -> None:
     if chosen["as_json"]:
         say(written(shown.value))
         return
-    if is_screen(session.stdout()):
+    if is_screen(sys.stdout):
         show(shown.page)
     else:
         say(plain(shown.page))

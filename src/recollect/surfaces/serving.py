@@ -15,8 +15,8 @@ from recollect.settings import absolute_path, is_path, read_settings
 from recollect.stores.choice import shown_address
 from recollect.surfaces.children import start_child
 from recollect.surfaces.cli import GLOBAL, chosen_options, open_chosen, require_store
+from recollect.surfaces.client import ConnectionLost, ServerAddress, find_server, read_address, send
 from recollect.surfaces.install.commands import install, uninstall
-from recollect.surfaces.serve.place import Place, ask, read_place
 from recollect.version import __version__
 
 STARTING: Final = 30.0
@@ -68,7 +68,7 @@ def serve(**given: Any) -> None:
         run(db, options, ready=lambda place: click.echo(ready_text(place, db.address, names), err=True))
 
 
-def ready_text(place: Place, address: str, names: Sequence[str] | None = None) -> str:
+def ready_text(place: ServerAddress, address: str, names: Sequence[str] | None = None) -> str:
     """Return where a server can be reached, and by which host *names* where that is not plain."""
     doors = [f"serving {shown_address(address)} as process {place.pid}"]
     if place.http:
@@ -141,7 +141,7 @@ COMMANDS: Final[Mapping[str, click.Command]] = {
 
 def start(
     db: str | None, *, idle: str | None = None, port: int | None = None, chosen: Mapping[str, Any] | None = None
-) -> Place:
+) -> ServerAddress:
     """Start a server of the store in the background as it is *chosen*, and wait until it answers."""
     address = read_settings(db=db).db
     require_store(db)
@@ -157,7 +157,7 @@ def start(
     process = start_child("recollect", *words, db=address, stderr=subprocess.PIPE)
     until = time.monotonic() + STARTING
     while time.monotonic() < until and process.poll() is None:
-        place = read_place(address)
+        place = read_address(address)
         if place is not None and place.pid == process.pid:
             return place
         time.sleep(0.05)
@@ -168,17 +168,31 @@ def start(
 
 def status(db: str | None) -> dict[str, object] | None:
     """Return what the server of the store says of itself; None where there is none."""
-    return ask(read_settings(db=db).db, {"door": "ping"}, version=__version__)
+    return _told(read_settings(db=db).db, "GET", "/status")
+
+
+def _told(db: str, method: str, path: str) -> dict[str, object] | None:
+    """Return the JSON that the server of *db* responds with; None if it cannot be asked."""
+    address = find_server(db, version=__version__)
+    sent = None if address is None else send(address, method, path)
+    if sent is None:
+        return None
+    with sent:
+        try:
+            told: dict[str, object] = json.loads(sent.receive().body())
+        except (ConnectionLost, ValueError):
+            return None
+    return told
 
 
 def stop(db: str | None) -> int | None:
     """Stop the server of the store and wait until it is gone; return its process, None where there was none."""
     address = read_settings(db=db).db
-    place = read_place(address)
-    told = ask(address, {"door": "stop"}, version=__version__)
+    place = read_address(address)
+    told = _told(address, "POST", "/stop")
     if place is None or told is None:
         return None
     until = time.monotonic() + STARTING
-    while read_place(address) is not None and time.monotonic() < until:
+    while read_address(address) is not None and time.monotonic() < until:
         time.sleep(0.05)
     return place.pid

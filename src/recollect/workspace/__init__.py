@@ -36,7 +36,7 @@ from recollect.records import (
 )
 from recollect.replies import Degraded, Mode, Reply, Request, Shown
 from recollect.rerankers.contract import NO_RERANKER, Rerankers
-from recollect.settings import Settings, bound, models_folder, read_settings, segments_folder
+from recollect.settings import bound, models_folder, read_settings, segments_folder
 from recollect.stores.choice import move_store, open_store, recover_store, shown_address
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
@@ -115,22 +115,18 @@ def open_as(
 
 
 @contextmanager
-def lend(db: W, settings: Settings) -> Iterator[W]:
-    """Give *db*, which stays open, as it would be if it were opened by *settings* for one command.
+def in_foreground(db: W) -> Iterator[W]:
+    """Give *db*, which stays open, as one command has it: it waits for vectors and for the recall log.
 
-    What that command leaves for later is done in the end; what goes wrong with a model goes wrong for it alone.
+    What goes wrong with a model goes wrong for it alone.
     """
     view = copy(db)
-    view.profile, view.address, view.background = load_profile(settings.profile), settings.db, False
-    view._choose(settings.project or None)
-    view.models = db.models.lent()
+    view.background, view.models = False, db.models.lent()
     view._log = recall.log.BackgroundWriter(LOGGING, failures=db._log.failures)
-    view._writer = recall.log.BackgroundWriter(EMBEDDING, failures=db._writer.failures)
     try:
         yield view
     finally:
         view._log.close()
-        view._writer.close()
 
 
 @checked
@@ -242,12 +238,12 @@ class Workspace:
         """Return the project of the repository in *folder*; with *claim* no other repository gets its name.
 
         Example:
-            >>> db.project_of("shop")
+            >>> db.project_of("code/shop")
             'shop'
         """
         from recollect.remember.repository import project_of  # noqa: PLC0415  (only hooks ask)
 
-        return project_of(folder, self.store, claim=claim)
+        return self.project or project_of(folder, self.store, claim=claim)
 
     def _choose(self, project: str | None) -> None:
         """Write to *project* and see nothing else; None sees all."""

@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -147,7 +147,8 @@ def test_an_unknown_style_is_refused_with_a_hint() -> None:
     assert "markdown" in refusal.value.hint
 
 
-@given(st.lists(st.text(max_size=200), max_size=8), st.sampled_from(STYLES), st.integers(0, 200), st.integers(0, 6))
+@settings(max_examples=40)
+@given(st.lists(st.text(max_size=80), max_size=8), st.sampled_from(STYLES), st.integers(0, 200), st.integers(0, 6))
 def test_count_and_budget_are_never_exceeded(contents: list[str], style: Style, budget: int, most: int) -> None:
     memories = [memory(content, n) for n, content in enumerate(contents, start=1)]
 

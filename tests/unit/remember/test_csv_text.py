@@ -70,12 +70,6 @@ def test_nothing_said_gives_nothing(text: str) -> None:
     assert (parsed.memories, parsed.problems) == ((), ())
 
 
-def test_a_cell_of_a_megabyte_is_read() -> None:
-    memories = read_csv("text\n" + "x" * 1_000_000, ORIGIN).memories
-
-    assert len(memories[0].content) == 1_000_000
-
-
 def test_a_category_is_a_type_only_if_memories_have_such_a_type() -> None:
     text = "content,category\nNew brake pads,bike\nUse Postgres,Decision\n"
 

@@ -39,10 +39,6 @@ def test_two_unrelated_memories_are_distinct() -> None:
     assert result == DedupResult(decision="distinct")
 
 
-def test_nothing_to_compare_with_is_distinct() -> None:
-    assert decide(Memory(content="alone"), []) == DedupResult(decision="distinct")
-
-
 @pytest.mark.parametrize(
     "new", ["we deploy on fridays", "We deploy on Fridays!", "We  deploy\non Fridays.", "  We deploy, on Fridays"]
 )

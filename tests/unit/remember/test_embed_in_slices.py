@@ -10,22 +10,24 @@ from kit import counted_calls
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.errors import StoreClosed
 from recollect.records import ALL_PROJECTS, Memory
-from recollect.remember.embed import BATCH, EMBEDDED, SLICE, embed_pending, passages
+from recollect.remember import embed
+from recollect.remember.embed import BATCH, EMBEDDED, embed_pending, passages
 
 
-def test_the_vectors_of_long_memories_are_written_a_few_at_a_time() -> None:
+def test_the_vectors_of_long_memories_are_written_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed, "SLICE", 16)
     sentence = "The quick brown fox jumps over the lazy dog again. "
     with recollect.open(":memory:", model="hashing") as db:
-        db.add_all([Memory(content=f"{at} {sentence * 400}", external_id=str(at)) for at in range(40)], embed=False)
+        db.add_all([Memory(content=f"{at} {sentence * 100}", external_id=str(at)) for at in range(6)], embed=False)
         embedder = db.models.required()
         with counted_calls() as calls:
             done = embed_pending(store=db.store, embedder=embedder, model="hashing")
-        held = db.store.vectors(embedder.fingerprint, range(1, 41), scope=ALL_PROJECTS)
+        held = db.store.vectors(embedder.fingerprint, range(1, 7), scope=ALL_PROJECTS)
 
     written = sum(map(len, held.values()))
-    assert done == 40
-    assert written > SLICE
-    assert calls["put_vectors"] - 1 >= written / SLICE
+    assert done == 6
+    assert written > 2 * 16
+    assert calls["put_vectors"] - 1 >= written / 16
 
 
 def test_of_a_very_long_memory_the_beginning_gets_vectors() -> None:

@@ -95,14 +95,6 @@ def test_files_come_sorted_by_path_whatever_their_depth(tmp_path: Path) -> None:
     assert found == ["README", "a/b/c.json", "a/z.txt", "b.md", "c.csv"]
 
 
-def test_hidden_files_hidden_folders_and_unknown_suffixes_are_skipped(tmp_path: Path) -> None:
-    write(tmp_path, ".secret.md", ".git/notes.md", "picture.png", "code.pyc", "kept.MD")
-
-    found = found_in(tmp_path)
-
-    assert found == ["kept.MD"]
-
-
 def test_ignore_files_are_honoured_at_every_level(tmp_path: Path) -> None:
     write(tmp_path, "a.md", "b.log", "build/x.md", "sub/a.md", "sub/b.log", "sub/keep.log", "sub/deep/top.md", "top.md")
     (tmp_path / ".gitignore").write_text("*.log\nbuild/\n/top.md\n!\n", encoding="utf-8")

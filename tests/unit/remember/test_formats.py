@@ -53,17 +53,6 @@ def test_each_format_gives_one_memory_for_each_of_its_parts(tmp_path: Path, name
     assert parsed.problems == ()
 
 
-def test_every_memory_says_where_it_stands_and_is_not_stored_yet(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.md", "first\n\n# Head\n\nsecond")
-
-    memories = read_file(path).memories
-
-    assert [(memory.id, memory.source, memory.line) for memory in memories] == [
-        (0, path.as_posix(), 1),
-        (0, path.as_posix(), 5),
-    ]
-
-
 def test_no_two_formats_have_the_same_name_and_every_suffix_without_a_sign_has_one_reader() -> None:
     plain = [suffix for each in FORMATS if not each.recognizer for suffix in each.suffixes]
 
@@ -100,16 +89,6 @@ def test_a_date_in_the_name_is_when_its_memories_were_true(tmp_path: Path, name:
     memories = read_file(path).memories
 
     assert [memory.observed_at for memory in memories] == [date]
-
-
-def test_a_broken_file_raises_one_line_with_a_hint(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.json", '{\n"a": 1,\n"b" 2}')
-
-    with pytest.raises(FileError) as caught:
-        read_file(path)
-
-    assert str(caught.value) == f"{path} is not JSON: line 3: Expecting ':' delimiter"
-    assert caught.value.hint
 
 
 def test_the_page_about_formats_names_every_suffix_and_every_name_of_a_field() -> None:

@@ -140,4 +140,4 @@ def test_many_headings_are_read_in_a_time_that_grows_with_them_alone() -> None:
     )
 
     assert len(memories) == 50_000
-    assert time.process_time() - begin < 30
+    assert time.process_time() - begin < 120

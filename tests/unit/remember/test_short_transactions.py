@@ -11,15 +11,17 @@ from msgspec.structs import replace
 from kit import NOON, counted_calls
 from recollect.profile import load_profile
 from recollect.records import ALL_PROJECTS, NO_FILTER, Memory, TokenizedMemory
+from recollect.remember import import_files, sources
 from recollect.remember.context import IngestContext
-from recollect.remember.import_files import import_files, source_of
+from recollect.remember.formats import batches
+from recollect.remember.import_files import source_of
 from recollect.remember.ingest import ingest
-from recollect.remember.sources import PART_MEMORIES
 from recollect.stores.sql.store import SqlStore
 from recollect.stores.sqlite import open_sqlite
 from recollect.text.analyser import analyse
 
-LONG = " ".join(f"word{number}" for number in range(2000))
+LONG = " ".join(f"word{number}" for number in range(200))
+PART_MEMORIES = 25
 
 
 class Watched:
@@ -42,7 +44,7 @@ class Watched:
             return bool(session.db.txn_state() == apsw.SQLITE_TXN_WRITE)
 
     def import_(self, *paths: Path) -> dict[str, int]:
-        return dict(import_files(paths, self.context).memories)
+        return dict(import_files.import_files(paths, self.context).memories)
 
     def contents(self) -> list[str]:
         assert self.store is not None
@@ -51,7 +53,12 @@ class Watched:
 
 
 @pytest.fixture
-def watched(tmp_path: Path) -> Watched:
+def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watched:
+    """Make parts so small that a few dozen records are a long file."""
+    monkeypatch.setattr(batches, "MAX_BATCH_RECORDS", 10)
+    monkeypatch.setattr(import_files, "SMALL_FILE_MEMORIES", 5)
+    for module in (import_files, sources):
+        monkeypatch.setattr(module, "PART_MEMORIES", PART_MEMORIES)
     return Watched(tmp_path)
 
 
@@ -119,7 +126,7 @@ def test_a_memory_too_long_to_be_compared_is_known_by_its_digest(watched: Watche
 
 def test_a_long_text_is_read_once(watched: Watched) -> None:
     with counted_calls() as calls:
-        watched.analyse(Memory(content=LONG), ())
+        watched.analyse(Memory(content=LONG * 10), ())
 
     assert calls["analyse_text"] == 1
 

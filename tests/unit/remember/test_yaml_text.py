@@ -64,10 +64,7 @@ def test_keys_of_any_kind_become_text() -> None:
     assert values == {"1": "a", "true": "b", "x, y": "c", "<<": "d"}
 
 
-@pytest.mark.parametrize(
-    "leaf",
-    ["lol", "[]", "{}"],
-)
+@pytest.mark.parametrize("leaf", ["lol", "{}"])
 def test_aliases_that_would_become_too_much_are_refused(leaf: str) -> None:
     levels = [f"a0: &a0 [{', '.join([leaf] * 9)}]"]
     levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]

@@ -42,10 +42,6 @@ def test_small_words_are_asked_when_there_are_no_others_and_when_the_profile_say
     assert expression("the fox", join="or", drop_stopwords=False) == AnyOf(parts=(Word(text="the"), Word(text="fox")))
 
 
-def test_a_stem_is_asked_once() -> None:
-    assert expression("retry retries retried") == AnyOf(parts=(Word(text="retri"),))
-
-
 @pytest.mark.case(54)
 def test_quotes_inside_words_are_removed_and_the_words_joined_by_or() -> None:
     assert expression('he"llo wo"rld', profile="oro") == AnyOf(parts=(Word(text="hello"), Word(text="world")))

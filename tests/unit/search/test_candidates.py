@@ -5,7 +5,6 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import candidates_of
 from recollect.search.candidates import Candidate, Candidates, Drop, Given
 
 POINTS = st.floats(0, 1)
@@ -48,7 +47,7 @@ def test_columns_and_the_tuple_of_their_values_are_the_same(
     dropped = found.dropped({row: drop for row in found.ids if row in gone})
     plain = tuple(dropped)
 
-    assert candidates_of(plain) == dropped == plain
+    assert dropped == plain
     assert list(dropped.kept) == [each for each in plain if each.drop is None]
     assert tuple(dropped[:first].before(dropped[first:])) == plain
     assert dropped.led_by(dropped.ids[first:]).ids == [*dropped.ids[first:], *dropped.ids[:first]]

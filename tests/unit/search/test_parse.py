@@ -143,9 +143,13 @@ def test_dates_bound_the_search_and_the_narrower_bound_wins() -> None:
     assert (month.where.since, month.where.until) == (day, datetime(2026, 5, 1, tzinfo=UTC))
 
 
-def test_a_filter_without_a_meaning_is_a_word() -> None:
-    assert words(read("since:banana")) == ["since:banana"]
-    assert words(read("col:val")) == ["col:val"]
+@pytest.mark.parametrize("text", ["since:banana", "col:val", "xtype:a", "TYPE:a"])
+def test_a_filter_without_a_meaning_is_a_word(text: str) -> None:
+    assert words(read(text)) == [text]
+
+
+def test_a_sign_without_a_meaning_is_left_out() -> None:
+    assert [words(read(text)) for text in ("type:", "a*b", "*", "-5")] == [["type"], ["a", "b"], [], ["5"]]
 
 
 @given(st.text(st.characters()))

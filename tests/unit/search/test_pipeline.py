@@ -30,31 +30,6 @@ ALWAYS = [
     "suggest",
     "reason",
 ]
-STAGES = [
-    "drop_dates",
-    "languages",
-    "build_query",
-    "retrieve",
-    "fuse",
-    "vectors",
-    "smooth",
-    "load",
-    "replies",
-    "weigh",
-    "date_boost",
-    "changes",
-    "floor",
-    "rerank",
-    "diversify",
-    "limit",
-    "memories",
-    "facts",
-    "answerability",
-    "hits",
-    "conflicts",
-    "suggest",
-    "reason",
-]
 
 
 def built(text: str = "ships", *, profile: str = "default", **options: Any) -> Pipeline:
@@ -64,10 +39,6 @@ def built(text: str = "ships", *, profile: str = "default", **options: Any) -> P
 
 def names(pipeline: Pipeline) -> list[str]:
     return [stage.name for stage in pipeline.stages]
-
-
-def test_the_stages_have_their_usual_names_and_order() -> None:
-    assert names(built()) == STAGES
 
 
 @pytest.mark.parametrize(
@@ -95,13 +66,6 @@ def test_who_wants_only_what_answers_gets_a_stage_more() -> None:
     stages = names(built(precise=True))
 
     assert stages[stages.index("precise") - 1 : stages.index("precise") + 2] == ["answerability", "precise", "hits"]
-
-
-def test_only_some_stages_ask_the_store_or_a_model() -> None:
-    asking = [stage.name for stage in built(facets=True).stages if stage.asks]
-
-    loading = ["vectors", "load", "changes", "rerank", "diversify", "limit", "memories", "facts", "conflicts"]
-    assert asking == ["drop_dates", "languages", "retrieve", *loading, "facets", "suggest", "reason"]
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_writers_go_on_beside_a_backup_and_it_never_begins_anew(
             target=lambda: kept.extend(store.apply([Insert(memory=Memory(content="fox"))], at=NOON))
         )
         writer.start()
-        writer.join(timeout=10)
+        writer.join(timeout=300)
 
     store.backup(tmp_path / "copy.db", progress=write_between)
 

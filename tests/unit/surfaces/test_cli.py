@@ -1,19 +1,14 @@
 """The command line: every verb, in text and in JSON, and its exit code."""
 
 import json
-import os
 import subprocess
 import sys
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command import COMMAND, Run, apart, on_a_terminal, surroundings
 
 from recollect.operations import OPERATIONS
-from recollect.surfaces import session
-from recollect.surfaces.cli import unread_is_no_error
 
 MEMORY = {
     *("id", "external_id", "kind", "project", "type", "title", "content", "tags", "source", "line", "section"),
@@ -456,20 +451,3 @@ def test_links_that_were_not_followed_are_told(run: Run, tmp_path: Path) -> None
 
     assert done.out.endswith("1 link not followed out of the folder; to follow: recollect import --follow-links\n")
     assert (followed.value["links"], followed.value["memories"]["new"]) == (0, 1)
-
-
-def test_a_caller_that_stops_reading_does_not_take_the_server_its_own_output(capfd: pytest.CaptureFixture[str]) -> None:
-    def never(*_: object) -> None:
-        """Admit everything."""
-
-    with opened_session(never), unread_is_no_error():
-        raise BrokenPipeError
-    os.write(1, b"still here")
-
-    assert capfd.readouterr().out == "still here"
-
-
-def opened_session(admit: Any) -> AbstractContextManager[None]:
-    """Return a session as a server has it for a command of another process."""
-    lent = session.Lent(admit=admit, open=admit)
-    return session.working_for(session.Session(stdin=None, stdout=None, stderr=None, columns=80, folder="", lent=lent))

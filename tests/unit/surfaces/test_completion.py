@@ -71,7 +71,7 @@ def press(folder: Path, surroundings: dict[str, str]) -> Press:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (("how",), ["how-it-works"]),
+        (("rei",), ["reindex"]),
         (("search", "--inc"), ["--include-facts", "--include-superseded"]),
         (("search", "--mode", "sem"), ["semantic"]),
         (("search", "--type", ""), ["config", "decision"]),

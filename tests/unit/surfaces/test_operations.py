@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import fields
 
 import recollect.surfaces
-from kit import NOON
+from kit import NOON, answered
 from recollect import Filter, InputError, Recollection
 from recollect.operations import OPERATIONS
 from recollect.operations.answer import Answer, operation, write_file
@@ -58,8 +58,8 @@ def test_a_filter_of_the_table_is_an_option_of_every_verb_that_filters(db: Recol
     narrowed = {filtered.key: (value_of(filtered),)}
     given = {"query": "port", "mode": "keyword", **narrowed}
 
-    replies = [OPERATIONS[verb].answer(db, given).value for verb in ("search", "decisions")]
-    listing = OPERATIONS["list"].answer(db, narrowed).value
+    replies = [answered(OPERATIONS[verb], db, given).value for verb in ("search", "decisions")]
+    listing = answered(OPERATIONS["list"], db, narrowed).value
 
     assert filtered.name in {each.name for each in fields(Filter)}
     assert [[hit.id for hit in reply.hits] for reply in replies] == [[1], [1]]
@@ -72,8 +72,8 @@ def test_a_filter_of_the_table_is_a_filter_and_a_boost_of_a_lens(db: Recollectio
     made = {"action": "create", "name": "one", option: (value_of(filtered),)}
     boosting = {"action": "create", "name": "two", "boost": (f"{filtered.key}:{value_of(filtered)}=1.5",)}
 
-    lens = OPERATIONS["lens"].answer(db, made).value
-    OPERATIONS["lens"].answer(db, boosting)
+    lens = answered(OPERATIONS["lens"], db, made).value
+    answered(OPERATIONS["lens"], db, boosting)
     narrowed, boosted = (db.search("port", lens=name, mode="keyword") for name in ("one", "two"))
 
     assert serialize(lens) == {"name": "one", filtered.name: [value_of(filtered)], "boosts": {}}
@@ -114,7 +114,7 @@ def shout_it(_: Recollection, request: Shout, call: Call) -> Answer:
 def test_text_is_made_only_when_somebody_asks_for_it(db: Recollection) -> None:
     made: list[str] = []
 
-    answer = shout_it.answer(db, {"word": "ship"}, Call(now=NOON, cancelled=lambda: bool(made.append("text"))))
+    answer = answered(shout_it, db, {"word": "ship"}, Call(now=NOON, cancelled=lambda: bool(made.append("text"))))
 
     assert (shout_it.name, shout_it.about) == ("shout-it", "Shout.")
     assert [(each.name, each.about, each.place) for each in shout_it.parameters] == [("word", "what to shout", True)]
@@ -123,15 +123,15 @@ def test_text_is_made_only_when_somebody_asks_for_it(db: Recollection) -> None:
 
 
 def test_the_project_comes_with_the_request(db: Recollection) -> None:
-    everywhere = OPERATIONS["search"].answer(db, {"query": "port"}).value
-    here = OPERATIONS["search"].answer(db, {"query": "port", "project": "sea"}).value
-    added = OPERATIONS["add"].answer(db, {"text": "a new pier", "project": "sea"}).value
+    everywhere = answered(OPERATIONS["search"], db, {"query": "port"}).value
+    here = answered(OPERATIONS["search"], db, {"query": "port", "project": "sea"}).value
+    added = answered(OPERATIONS["add"], db, {"text": "a new pier", "project": "sea"}).value
 
     assert {hit.memory.project for hit in everywhere.hits} == {"web", "sea"}
     assert [hit.memory.project for hit in here.hits] == ["sea"]
     assert db.show(added.id).memory.project == "sea"
     with pytest.raises(InputError, match="no memory has the id 1"):
-        OPERATIONS["forget"].answer(db, {"id": 1, "project": "sea"})
+        answered(OPERATIONS["forget"], db, {"id": 1, "project": "sea"})
 
 
 def test_every_operation_answers_with_what_json_can_say(db: Recollection) -> None:
@@ -139,7 +139,7 @@ def test_every_operation_answers_with_what_json_can_say(db: Recollection) -> Non
         name for name, each in OPERATIONS.items() if not any(p.place for p in each.parameters) and not each.traits.slow
     ]
 
-    values = {name: serialize(OPERATIONS[name].answer(db, {}).value) for name in plain}
+    values = {name: serialize(answered(OPERATIONS[name], db, {}).value) for name in plain}
 
     assert {"stats", "doctor", "list", "facts", "stale", "conflicts", "consolidate"} <= set(values)
     assert all(isinstance(value, dict) for value in values.values())
@@ -213,6 +213,6 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     reader.start()
 
     write_file(path, ["a\n", "b\n"])
-    reader.join(10)
+    reader.join(300)
 
     assert (read, path.is_fifo()) == (["a\nb\n"], True)

@@ -14,6 +14,7 @@ from questions import Values, verbs
 from test_eval_verb import birds
 from two_projects import make_two_projects, open_two_projects
 
+from kit import answered
 from recollect import RecollectError, Recollection
 from recollect.operations import OPERATIONS
 from recollect.serialize import error_value, serialize
@@ -47,7 +48,7 @@ def faults(name: str, value: Any) -> list[str]:
 def answers(verb: str, db: Recollection, values: Values) -> list[tuple[str, Any]]:
     """Return what *verb* answers in JSON, each with the name of its schema."""
     try:
-        answer = OPERATIONS[verb].answer(db, values)
+        answer = answered(OPERATIONS[verb], db, values)
         return [(verb, serialize(each)) for each in (answer.value if answer.stream else [answer.value])]
     except RecollectError as error:
         return [("error", error_value(error))]

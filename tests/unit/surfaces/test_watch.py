@@ -19,7 +19,7 @@ from recollect.remember.import_files import ImportReport
 from recollect.render.text import changed_text
 from recollect.surfaces import watching
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 """How many seconds something that must happen is waited for."""
 
 

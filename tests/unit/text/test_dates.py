@@ -2,12 +2,14 @@
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import pairwise
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit import read_table
 from recollect.text.dates import (
     DateMatch,
     TimeSpan,
@@ -21,161 +23,18 @@ NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
 
 
 def days(first: str, behind: str) -> TimeSpan:
-    """Return the span from one day to the day behind its last."""
-    return TimeSpan(start=datetime.fromisoformat(f"{first}T00:00Z"), end=datetime.fromisoformat(f"{behind}T00:00Z"))
+    """Return the span from one day, or moment, to the one behind its last."""
+    start, end = (datetime.fromisoformat(each).replace(tzinfo=UTC) for each in (first, behind))
+    return TimeSpan(start=start, end=end)
 
 
-def clock(first: str, behind: str) -> TimeSpan:
-    return TimeSpan(start=datetime.fromisoformat(f"{first}Z"), end=datetime.fromisoformat(f"{behind}Z"))
-
-
-WRITTEN = {
-    "2026-01-02": days("2026-01-02", "2026-01-03"),
-    "2026/1/2": days("2026-01-02", "2026-01-03"),
-    "20260102": days("2026-01-02", "2026-01-03"),
-    "2026-05": days("2026-05-01", "2026-06-01"),
-    "2026-12": days("2026-12-01", "2027-01-01"),
-    "2026": days("2026-01-01", "2027-01-01"),
-    "in May 2023": days("2023-05-01", "2023-06-01"),
-    "May 2023": days("2023-05-01", "2023-06-01"),
-    "May 5": days("2026-05-05", "2026-05-06"),
-    "5 May 2023": days("2023-05-05", "2023-05-06"),
-    "5th of May, 2023": days("2023-05-05", "2023-05-06"),
-    "May 5, 2023": days("2023-05-05", "2023-05-06"),
-    "Sept. 3rd 2024": days("2024-09-03", "2024-09-04"),
-    "Q2 2024": days("2024-04-01", "2024-07-01"),
-    "2024-Q4": days("2024-10-01", "2025-01-01"),
-    "q3": days("2025-07-01", "2025-10-01"),
+TABLES = {
+    name: {text: days(first, behind) for text, first, behind in rows}
+    for name, rows in read_table(Path(__file__).with_name("dates.tsv")).items()
 }
-RELATIVE = {
-    "today": days("2026-05-20", "2026-05-21"),
-    "yesterday": days("2026-05-19", "2026-05-20"),
-    "the day before yesterday": days("2026-05-18", "2026-05-19"),
-    "3d": days("2026-05-17", "2026-05-18"),
-    "3 days ago": days("2026-05-17", "2026-05-18"),
-    "three days ago": days("2026-05-17", "2026-05-18"),
-    "2w": days("2026-05-06", "2026-05-13"),
-    "a week ago": days("2026-05-13", "2026-05-20"),
-    "1m": days("2026-04-20", "2026-05-20"),
-    "1y": days("2025-05-20", "2026-05-20"),
-    "last week": days("2026-05-11", "2026-05-18"),
-    "this week": days("2026-05-18", "2026-05-25"),
-    "next week": days("2026-05-25", "2026-06-01"),
-    "last weekend": days("2026-05-16", "2026-05-18"),
-    "this month": days("2026-05-01", "2026-06-01"),
-    "last month": days("2026-04-01", "2026-05-01"),
-    "last quarter": days("2026-01-01", "2026-04-01"),
-    "last year": days("2025-01-01", "2026-01-01"),
-    "the last 3 days": days("2026-05-17", "2026-05-21"),
-    "past month": days("2026-04-20", "2026-05-21"),
-    "last monday": days("2026-05-18", "2026-05-19"),
-    "last wednesday": days("2026-05-13", "2026-05-14"),
-    "last friday": days("2026-05-15", "2026-05-16"),
-    "this friday": days("2026-05-22", "2026-05-23"),
-    "next wednesday": days("2026-05-27", "2026-05-28"),
-    "wed": days("2026-05-20", "2026-05-21"),
-    "thursday": days("2026-05-14", "2026-05-15"),
-    "last May": days("2025-05-01", "2025-06-01"),
-    "last April": days("2026-04-01", "2026-05-01"),
-    "this June": days("2026-06-01", "2026-07-01"),
-    "june": days("2025-06-01", "2025-07-01"),
-    "may": days("2026-05-01", "2026-06-01"),
-}
-PARTS = {
-    "mid April": days("2026-04-11", "2026-04-21"),
-    "the middle of May": days("2026-05-11", "2026-05-22"),
-    "early March": days("2026-03-01", "2026-03-11"),
-    "the end of 2025": days("2025-09-01", "2026-01-01"),
-    "the end of last month": days("2026-04-21", "2026-05-01"),
-    "the second half of April": days("2026-04-16", "2026-05-01"),
-    "the third week of April": days("2026-04-15", "2026-04-22"),
-    "the last week of April": days("2026-04-24", "2026-05-01"),
-    "the last Sunday in March": days("2026-03-29", "2026-03-30"),
-    "the first weekend of April": days("2026-04-04", "2026-04-06"),
-    "the third of November": days("2025-11-03", "2025-11-04"),
-    "17.–19. November": days("2025-11-17", "2025-11-20"),  # noqa: RUF001
-    "Anfang Mai": days("2026-05-01", "2026-05-11"),
-    "14 de agosto de 2025": days("2025-08-14", "2025-08-15"),
-    "3 février": days("2026-02-03", "2026-02-04"),
-}
-SEASONS_AND_HOLIDAYS = {
-    "last winter": days("2025-12-01", "2026-03-01"),
-    "this summer": days("2026-06-01", "2026-09-01"),
-    "next spring": days("2027-03-01", "2027-06-01"),
-    "spring 2025": days("2025-03-01", "2025-06-01"),
-    "Christmas Eve": days("2025-12-24", "2025-12-25"),
-    "christmas eve last year": days("2025-12-24", "2025-12-25"),
-    "New Year's Eve": days("2025-12-31", "2026-01-01"),
-    "Easter Monday 2025": days("2025-04-21", "2025-04-22"),
-    "last Easter": days("2026-04-03", "2026-04-07"),
-    "Halloween": days("2025-10-31", "2025-11-01"),
-    "Thanksgiving": days("2025-11-27", "2025-11-28"),
-    "two weeks before Christmas": days("2025-12-10", "2025-12-17"),
-    "the days after Christmas": days("2025-12-27", "2026-01-03"),
-    "the day before the third of April": days("2026-04-02", "2026-04-03"),
-    "March last year": days("2025-03-01", "2025-04-01"),
-}
-CHINESE = {
-    "今天": days("2026-05-20", "2026-05-21"),
-    "昨天": days("2026-05-19", "2026-05-20"),
-    "前天": days("2026-05-18", "2026-05-19"),
-    "上周": days("2026-05-11", "2026-05-18"),
-    "上个星期": days("2026-05-11", "2026-05-18"),
-    "上周五": days("2026-05-15", "2026-05-16"),
-    "上周日": days("2026-05-17", "2026-05-18"),
-    "上个月": days("2026-04-01", "2026-05-01"),
-    "去年": days("2025-01-01", "2026-01-01"),
-    "去年5月": days("2025-05-01", "2025-06-01"),
-    "三天前": days("2026-05-17", "2026-05-18"),
-    "二十三天前": days("2026-04-27", "2026-04-28"),
-    "两个月前": days("2026-03-20", "2026-04-20"),
-    "最近三天": days("2026-05-17", "2026-05-21"),
-    "2023年5月": days("2023-05-01", "2023-06-01"),
-    "2023年5月3日": days("2023-05-03", "2023-05-04"),
-    "5月3日": days("2026-05-03", "2026-05-04"),
-    "五月": days("2026-05-01", "2026-06-01"),
-}
-JAPANESE = {
-    "今日": days("2026-05-20", "2026-05-21"),
-    "昨日": days("2026-05-19", "2026-05-20"),
-    "一昨日": days("2026-05-18", "2026-05-19"),
-    "先週": days("2026-05-11", "2026-05-18"),
-    "先週の金曜日": days("2026-05-15", "2026-05-16"),
-    "先月": days("2026-04-01", "2026-05-01"),
-    "昨年": days("2025-01-01", "2026-01-01"),
-    "去年": days("2025-01-01", "2026-01-01"),
-    "昨年の5月": days("2025-05-01", "2025-06-01"),
-    "3日前": days("2026-05-17", "2026-05-18"),
-    "2週間前": days("2026-05-06", "2026-05-13"),
-    "3か月前": days("2026-02-20", "2026-03-20"),
-    "2023年5月": days("2023-05-01", "2023-06-01"),
-    "２０２３年５月": days("2023-05-01", "2023-06-01"),
-}
-KOREAN = {
-    "오늘": days("2026-05-20", "2026-05-21"),
-    "어제": days("2026-05-19", "2026-05-20"),
-    "그제": days("2026-05-18", "2026-05-19"),
-    "지난주": days("2026-05-11", "2026-05-18"),
-    "지난 주": days("2026-05-11", "2026-05-18"),
-    "지난주 금요일": days("2026-05-15", "2026-05-16"),
-    "지난달": days("2026-04-01", "2026-05-01"),
-    "작년": days("2025-01-01", "2026-01-01"),
-    "3일 전": days("2026-05-17", "2026-05-18"),
-    "두 달 전": days("2026-03-20", "2026-04-20"),
-    "2023년 5월": days("2023-05-01", "2023-06-01"),
-    "2023년 5월 3일": days("2023-05-03", "2023-05-04"),
-}
-CLOCK = {
-    "6h": clock("2026-05-20T06:00", "2026-05-20T07:00"),
-    "6 hours ago": clock("2026-05-20T06:00", "2026-05-20T07:00"),
-    "30 minutes ago": clock("2026-05-20T11:30", "2026-05-20T11:31"),
-    "now": clock("2026-05-20T12:00", "2026-05-20T12:01"),
-    "2026-01-02T10:00": clock("2026-01-02T10:00", "2026-01-02T10:01"),
-    "2026-01-02 10:00:05": clock("2026-01-02T10:00:05", "2026-01-02T10:00:06"),
-    "2026-01-02T10:00:05.25Z": clock("2026-01-02T10:00:05.250000", "2026-01-02T10:00:05.250001"),
-    "2026-01-02T10:00+09:00": clock("2026-01-02T01:00", "2026-01-02T01:01"),
-    "2026-01-02T10:00-0330": clock("2026-01-02T13:30", "2026-01-02T13:31"),
-}
+WRITTEN, RELATIVE, CLOCK = (TABLES[name] for name in ("WRITTEN", "RELATIVE", "CLOCK"))
+CHINESE, JAPANESE, KOREAN = (TABLES[name] for name in ("CHINESE", "JAPANESE", "KOREAN"))
+PARTS, SEASONS_AND_HOLIDAYS = TABLES["PARTS"], TABLES["SEASONS_AND_HOLIDAYS"]
 
 
 @pytest.mark.parametrize(

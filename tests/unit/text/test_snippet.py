@@ -107,9 +107,9 @@ def test_halves_of_surrogate_pairs_are_replaced() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [FILLER * 40_000, "x" * 1_000_000, "检索" * 170_000, "foo-bar/" * 125_000, "\n" * 1_000_000]
+    "text", [FILLER * 10_000, "x" * 1_000_000, "检索" * 40_000, "foo-bar/" * 30_000, "\n" * 1_000_000]
 )
-def test_a_megabyte_is_no_trouble(text: str) -> None:
+def test_a_very_long_text_is_no_trouble(text: str) -> None:
     shown = snippet(text, _wanted("ipsum 检索 foo"))
 
     assert len(_bare(shown)) <= 160

@@ -16,6 +16,7 @@ from recollect.recollection import Recollection
 from recollect.records import Progress, Trust
 from recollect.surfaces.serve.tracing import span
 from recollect.trust import TRUST_LEVELS, level, may_change
+from recollect.workspace import in_foreground
 
 T = TypeVar("T")
 MAX_DIMENSIONS: Final = 65_536
@@ -35,6 +36,10 @@ class Caller(Struct, frozen=True, kw_only=True):
     read_only: bool = False
     trust: Trust = "owner"
     has_token: bool = False
+    is_local: bool = False
+    """Whether it is a command of the owner on this machine, which has no limits, and waits until all is written."""
+    mcp_session: str | None = None
+    """The session of the recall log that its searches through MCP belong to."""
 
     def session(self, name: str) -> str | None:
         """Return what the session *name* of this caller is called in the store; None if it may not write there.
@@ -67,12 +72,12 @@ class Dispatcher:
         *,
         cancelled: Callable[[], bool] | None = None,
     ) -> Answer[Any]:
-        """Do the operation *name* with what is *given*, if *caller* may; raise a RecollectError otherwise.
+        """Do the operation *name* with the values *given*, if *caller* may; raise a RecollectError otherwise.
 
-        A search asks *cancelled* now and then, and is given up once that says yes.
+        A search calls *cancelled* now and then, and stops once it returns True.
         """
         operation = self.operation(name)
-        request = served_request(operation, given)
+        request = operation.parse(given) if caller.is_local else served_request(operation, given)
         rights = operation.rights.of(asdict(request))
         if rights.touches in ("session", "own") and getattr(request, "session", None) is not None:
             request = replace(request, session=caller.session(request.session))
@@ -82,7 +87,11 @@ class Dispatcher:
 
         def work(db: Recollection) -> Answer[Any]:
             call = Call(now=db.now(), trust=trust, progress=progress, cancelled=cancelled)
-            return operation.answer(db, request, call)
+            if not caller.is_local:
+                return operation.answer(db, request, call)
+            with in_foreground(db) as view:
+                answer = operation.answer(view, request, call)
+                return replace(answer, notice=view.models.notice)
 
         return self.run(name, operation.rights, asdict(request), caller, work)
 
@@ -151,19 +160,17 @@ def _ids(values: Mapping[str, Any]) -> list[int]:
 # --- requests -------------------------------------------------------------------------------
 
 
-def served_request(operation: Operation, given: Mapping[str, Any]) -> Any:
+def served_request(operation: Operation, values: Mapping[str, Any]) -> Any:
     """Return the request that a client sends; refuse what only the machine of the store may ask, and long names."""
-    known = {each.name: each for each in operation.served_parameters}
-    for name, value in given.items():
-        if name not in known:
-            raise InputError(f"{operation.name} takes no {name!r}", hint=f"one of {', '.join(sorted(known))}")
-        _refuse_long(known[name], value)
-    return operation.parse(given)
+    request = operation.parse(values, allowed=operation.served_parameters)
+    for each in operation.served_parameters:
+        _refuse_long(each, getattr(request, each.name))
+    return request
 
 
 def _refuse_long(parameter: Parameter, value: Any) -> None:
-    several = value if isinstance(value, list | tuple) else [value]
-    if parameter.kind == "numbers":
+    several = value if isinstance(value, tuple) else (value,)
+    if parameter.kind == "numbers" and value is not None:
         if not 0 < len(several) <= MAX_DIMENSIONS:
             raise InputError(f"{parameter.name} cannot be {shown(value)}", hint=parameter.wanted())
     elif parameter.name not in LONG and any(isinstance(each, str) and len(each) > LONGEST for each in several):

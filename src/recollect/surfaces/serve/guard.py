@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from hmac import compare_digest
 from ipaddress import ip_address
 from threading import Lock
 from time import monotonic, perf_counter
 from typing import Final
+from urllib.parse import parse_qsl, unquote
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -16,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect.errors import AccessError, RecollectError
 from recollect.render.terminal import visible_line
+from recollect.surfaces.client import PROJECT_HEADER, SESSION_HEADER, SETTINGS_HEADER
 from recollect.surfaces.serve.dispatcher import OWNER, Caller
 from recollect.surfaces.serve.incoming import MAX_BODY_BYTES, read_body, too_large
 from recollect.surfaces.serve.logs import log_request
@@ -106,11 +109,36 @@ class RateLimit(Struct, kw_only=True):
             return True
 
 
+class OwnerSocket(Struct, frozen=True, kw_only=True):
+    """The check of the socket, which only the owner of the store can open: every caller is the owner."""
+
+    key: str
+    """What a client must know where there are no socket files; blank elsewhere."""
+    is_same: Callable[[Mapping[str, str]], bool]
+    """Whether the server opened the store with these settings; a client with others must open it itself."""
+
+    def caller(self, headers: Mapping[str, str]) -> Caller:
+        """Return the caller of a request."""
+        if self.key and not compare_digest(headers.get("authorization", "").encode(), f"Bearer {self.key}".encode()):
+            raise HttpError("unauthorized", "wrong key", hint="read it from the file next to the store")
+        if not self.is_same(dict(parse_qsl(headers.get(SETTINGS_HEADER, ""), keep_blank_values=True))):
+            raise HttpError("other_settings", "the server opened this store with other settings", status=421)
+        project = unquote(headers.get(PROJECT_HEADER, "")) or None
+        return Caller(project=project, is_local=True, mcp_session=headers.get(SESSION_HEADER))
+
+
 class Guard:
     """ASGI middleware that rejects requests by its rules, and puts the caller into the scope of the others."""
 
-    def __init__(self, app: ASGIApp, *, rules: Rules, verify: Callable[[str], Awaitable[Caller]]) -> None:
-        self._app, self._rules, self._verify = app, rules, verify
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        rules: Rules,
+        verify: Callable[[str], Awaitable[Caller]],
+        socket: OwnerSocket | None = None,
+    ) -> None:
+        self._app, self._rules, self._verify, self._socket = app, rules, verify, socket
         self._running: Counter[str] = Counter()
         self._limit = None if rules.per_second is None else RateLimit(per_second=rules.per_second)
         self._failures = RateLimit(per_second=FAILURES_PER_SECOND)
@@ -158,6 +186,8 @@ class Guard:
         return self._running.total()
 
     async def _admit(self, scope: Scope, headers: Mapping[str, str]) -> Caller:
+        if self._socket is not None:
+            return self._socket.caller(headers)
         path = scope["path"]
         self._check_host(path, headers)
         self._check_origin(headers)

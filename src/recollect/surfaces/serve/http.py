@@ -1,6 +1,6 @@
 """The HTTP application: a route for each operation, and those for import, events, descriptions, health and MCP."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -79,7 +79,14 @@ class OtherRoutes:
 
 
 def build_app(warm: WarmStore, rules: Rules) -> Guard:
-    """Return the ASGI application that serves *warm* under *rules*, MCP included."""
+    """Return the ASGI application that serves *warm* over TCP under *rules*, MCP included."""
+    guard = Guard(build_routes(warm), rules=rules, verify=warm.verify)
+    warm.metrics.running.set_function(lambda: guard.running)
+    return guard
+
+
+def build_routes(warm: WarmStore, more: Sequence[Route] = ()) -> Starlette:
+    """Return the application behind a guard: the operations, MCP, the other routes, and *more*."""
     mcp = build_server(warm.dispatcher, OWNER)
     # The guard checks hosts and origins, by the same rules for every route.
     checks = TransportSecuritySettings(enable_dns_rebinding_protection=False)
@@ -96,11 +103,8 @@ def build_app(warm: WarmStore, rules: Rules) -> Guard:
         RecollectError: _failed,
         Exception: _failed,
     }
-    routes = [*tools.routes, *OperationRoutes(warm).routes(), *OtherRoutes(warm).routes()]
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
-    guard = Guard(app, rules=rules, verify=warm.verify)
-    warm.metrics.running.set_function(lambda: guard.running)
-    return guard
+    routes = [*tools.routes, *OperationRoutes(warm).routes(), *OtherRoutes(warm).routes(), *more]
+    return Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
 
 
 async def _healthy(_: Request) -> Response:

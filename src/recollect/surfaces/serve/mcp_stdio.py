@@ -1,35 +1,19 @@
-"""An MCP server on standard input and output, in a process of its own: for stores that no warm process serves."""
+"""MCP on standard input and output in this process, for a store without a running server."""
 
-import os
+import asyncio
 from collections.abc import Mapping
 
-from recollect.surfaces.serve.handshake import greet
-from recollect.surfaces.serve.relay import leave_in_time
+from recollect.recollection import open as open_recollection
+from recollect.surfaces.cli import require_model
+from recollect.surfaces.mcp_relay import leave_in_time
+from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
+from recollect.surfaces.serve.mcp_server import build_server
 
 
-def serve_alone(db: str, *, project: str | None = None, choices: Mapping[str, str] | None = None) -> None:
-    """Serve until standard input ends; the handshake is answered first, then the store is opened by *choices*."""
+def serve_alone(db: str, *, project: str | None, session: str, choices: Mapping[str, str]) -> None:
+    """Serve until standard input ends; *choices* say how to open the store."""
     leave_in_time()
-    wire = os.dup(1)
-    os.dup2(2, 1)  # nothing but the protocol goes out
-    first, rest = _first_line()
-    greeting = greet(first)
-    if greeting is not None:
-        os.write(wire, f"{greeting}\n".encode())
-    if not first:
-        return
-    from recollect.surfaces.serve.mcp_alone import run  # noqa: PLC0415
-
-    run(db, project=project, choices=choices or {}, first=first, rest=rest, greeted=greeting is not None, wire=wire)
-
-
-def _first_line() -> tuple[str, bytes]:
-    """Return the first line of standard input, and what came with it."""
-    read = b""
-    while b"\n" not in read:
-        part = os.read(0, 65536)
-        if not part:
-            break
-        read += part
-    line, _, rest = read.partition(b"\n")
-    return line.decode("utf-8", "replace"), rest
+    require_model(choices.get("model"))
+    with open_recollection(db, background=True, **choices) as opened:  # type: ignore[arg-type]
+        caller = Caller(name="agent", project=project, trust="agent", mcp_session=session)
+        asyncio.run(build_server(Dispatcher(opened), caller).run_stdio_async())

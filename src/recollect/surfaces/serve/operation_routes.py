@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from functools import partial
 from time import perf_counter
 from typing import Any, Final
+from urllib.parse import quote
 
+from msgspec import msgpack
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -14,9 +16,17 @@ from starlette.routing import Route
 from recollect.errors import RecollectError
 from recollect.operations.answer import Answer, Operation
 from recollect.replies import Reply
+from recollect.surfaces.client import MSGPACK, NOTICE_HEADER
 from recollect.surfaces.serve.dispatcher import Caller
 from recollect.surfaces.serve.idempotency import IdempotencyKeys
-from recollect.surfaces.serve.incoming import JSON, from_json, from_query, read_body, wait_for_disconnect
+from recollect.surfaces.serve.incoming import (
+    JSON,
+    MAX_BODY_BYTES,
+    from_json,
+    from_query,
+    read_body,
+    wait_for_disconnect,
+)
 from recollect.surfaces.serve.openapi import BASE
 from recollect.surfaces.serve.paging import page_of
 from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_method
@@ -26,6 +36,8 @@ from recollect.surfaces.serve.warm_store import WarmStore
 SEARCHES: Final = frozenset({"search", "decisions", "changes", "how-it-works"})
 TAGGED: Final = SEARCHES | {"list", "show", "related", "timeline", "facts", "conflicts", "why"}
 """Operations whose answers have an ETag: they only read. A request that names a session has none, as it is logged."""
+MAX_LOCAL_BODY_BYTES: Final = 64 * 1024 * 1024
+"""How long a request of a command may be; a longer one opens the store itself."""
 SEARCH_TIMEOUT_SECONDS: Final = 30.0
 """When a search is given up, unless the request says otherwise."""
 
@@ -58,11 +70,15 @@ class OperationRoutes:
 
     async def _respond(self, operation: Operation, request: Request) -> tuple[Response, str | None]:
         """Return the response, and the outcome of a search."""
-        body = await read_body(request.receive) if request.method == "POST" else b""
+        is_local = request.state.caller.is_local
+        max_bytes = MAX_LOCAL_BODY_BYTES if is_local else MAX_BODY_BYTES
+        body = await read_body(request.receive, max_bytes=max_bytes) if request.method == "POST" else b""
         if request.method == "POST":
             values = from_json(body, request.headers)
         else:
             values = from_query(operation, request.scope["query_string"])
+        if is_local and request.headers.get("accept") == MSGPACK:
+            return self._packed(await self._ask(operation, values, request)), None
         if operation.name in TAGGED and values.get("session") is None:
             return await self._tagged(operation, values, request)
         if request.method != "POST" and operation.rights.writes(values):  # a link or an image could cause it
@@ -71,6 +87,11 @@ class OperationRoutes:
         if key is None or not operation.rights.always_writes:
             return await self._do(operation, values, request), None
         return await self._do_once(operation, values, request, key=key, body=body), None
+
+    def _packed(self, answer: Answer[Any]) -> Response:
+        """Return the reply with all members of its type."""
+        headers = {NOTICE_HEADER: quote(answer.notice)} if answer.notice else {}
+        return Response(msgpack.encode(answer.value, enc_hook=dict), media_type=MSGPACK, headers=headers)
 
     async def _tagged(
         self, operation: Operation, values: Mapping[str, Any], request: Request
@@ -118,7 +139,7 @@ class OperationRoutes:
         name, dispatcher, caller = operation.name, self._warm.dispatcher, request.state.caller
         if name == "list":
             return await self._warm.in_thread(lambda: page_of(dispatcher, values, caller))
-        if name not in SEARCHES:
+        if name not in SEARCHES or caller.is_local:
             return await self._warm.in_thread(lambda: dispatcher.answer(name, values, caller))
         gone = asyncio.create_task(wait_for_disconnect(request.receive))
         limited = {**values, "timeout": SEARCH_TIMEOUT_SECONDS} if values.get("timeout") is None else values

@@ -4,8 +4,8 @@ import asyncio
 import gc
 import os
 import signal
+import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from time import monotonic
 from typing import Any, Final
@@ -17,22 +17,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from recollect.errors import InputError, RecollectError, StoreError
 from recollect.files import lock_file, unlock_file
 from recollect.recollection import Recollection
-from recollect.settings import Settings, absolute_path, is_path, read_settings
+from recollect.settings import Settings, read_settings, server_settings
 from recollect.stores.choice import shown_address
-from recollect.surfaces.serve.commanding import answer_command, read_command
-from recollect.surfaces.serve.guard import Rules, is_loopback
+from recollect.surfaces.client import ServerAddress, address_file, read_address
+from recollect.surfaces.serve.guard import Guard, OwnerSocket, Rules, is_loopback
 from recollect.surfaces.serve.header_timeout import HeaderTimeoutProtocol
-from recollect.surfaces.serve.http import build_app
-from recollect.surfaces.serve.local import CallerGone, CallersWire, Handler, LocalDoor
-from recollect.surfaces.serve.mcp_lines import serve_lines
-from recollect.surfaces.serve.place import Place, part, place_file, read_place
+from recollect.surfaces.serve.http import build_app, build_routes
+from recollect.surfaces.serve.local import LocalRoutes, bound_socket, published
 from recollect.surfaces.serve.warm_store import WarmStore
 from recollect.version import __version__
 
 SHUTDOWN_SECONDS: Final = 10
 """How long running requests may take to end when the server stops."""
-MAX_COMMANDS: Final = 32
-"""How many commands run at once; one may wait for what somebody types."""
 SETTLE_SECONDS: Final = 30
 """The pause between two rounds that prepare the index for what was written since."""
 KEEP_ALIVE_SECONDS: Final = 30
@@ -68,7 +64,9 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
         )
 
 
-def serve(db: Recollection, options: ServeOptions, *, ready: Callable[[Place], object] = lambda _: None) -> None:
+def serve(
+    db: Recollection, options: ServeOptions, *, ready: Callable[[ServerAddress], object] = lambda _: None
+) -> None:
     """Serve *db* until a signal, a command or idleness stops it; call *ready* with the address."""
     with only_server(db.address):
         asyncio.run(_Process(db, options).run(ready))
@@ -77,11 +75,11 @@ def serve(db: Recollection, options: ServeOptions, *, ready: Callable[[Place], o
 @contextmanager
 def only_server(address: str) -> Iterator[None]:
     """Hold the lock of the only server of a store on this machine; InputError if another one runs."""
-    path = place_file(address).with_suffix(".lock")
+    path = address_file(address).with_suffix(".lock")
     lock = lock_file(path)
     if lock is None:
-        place = read_place(address)
-        by = f", by process {place.pid}" if place is not None else ""
+        known = read_address(address)
+        by = f", by process {known.pid}" if known is not None else ""
         raise InputError(f"this store is served already{by}", hint="see: recollect daemon status")
     try:
         yield
@@ -123,34 +121,30 @@ class _Process:
 
     def __init__(self, db: Recollection, options: ServeOptions) -> None:
         self._db, self._options = db, options
+        self._settings = server_settings(options.settings or read_settings())
         self._warm = WarmStore(db)
         self._stop = asyncio.Event()
         self._started = self._last = monotonic()
         self._busy = 0
-        self._commands = ThreadPoolExecutor(max_workers=MAX_COMMANDS, thread_name_prefix="recollect-command")
+        self._http = ""
 
-    async def run(self, ready: Callable[[Place], object]) -> None:
+    async def run(self, ready: Callable[[ServerAddress], object]) -> None:
         """Listen, wait until the server is stopped, and close."""
         on_signals(self._stop.set)
-        handlers: Mapping[str, Handler] = {
-            "ping": self._ping,
-            "stop": self._end,
-            "mcp": self._mcp,
-            "hook": self._hook,
-            "cli": self._command,
-        }
-        door = LocalDoor(self._db.address, handlers, version=__version__)
-        with self._warm:
-            async with self._http() as address:
+        address = self._db.address
+        with self._warm, bound_socket(address) as (bound, key):
+            async with self._listening(self._socket_app(key), bound), self._tcp() as self._http:
                 gc.collect()
                 gc.freeze()  # all of it lives until exit, so the GC can skip it
-                ready(await door.open(pid=os.getpid(), http=address))
-                settling = asyncio.create_task(self._settle())
-                try:
-                    await self._until_stopped()
-                finally:
-                    settling.cancel()
-                    await door.close()
+                with published(address, bound, key, http=self._http) as found:
+                    ready(found)
+                    settling = asyncio.create_task(self._settle())
+                    try:
+                        await self._until_stopped()
+                    finally:
+                        settling.cancel()
+                        self._stop.set()
+                        self._warm.is_closing = True
 
     async def _settle(self) -> None:
         """Flush and merge the index now and then. Optional: results never depend on it."""
@@ -170,16 +164,32 @@ class _Process:
             except TimeoutError:
                 continue
 
+    def _socket_app(self, key: str) -> ASGIApp:
+        routes = LocalRoutes(self._warm, stop=self._stop, status=self._status).routes()
+        owner = OwnerSocket(key=key, is_same=self._is_same)
+        return Guard(build_routes(self._warm, routes), rules=Rules(), verify=self._warm.verify, socket=owner)
+
+    def _is_same(self, settings: Mapping[str, str]) -> bool:
+        """Return whether the store was opened with the *settings* that a client names."""
+        return all(self._settings.get(name) == value for name, value in settings.items())
+
     @asynccontextmanager
-    async def _http(self) -> AsyncIterator[str]:
-        """Listen for HTTP if it is wanted; yield the address."""
+    async def _tcp(self) -> AsyncIterator[str]:
+        """Listen on TCP if it is wanted; yield the address."""
         if not self._options.http:
             yield ""
             return
-        app = self._noticed(build_app(self._warm, self._options.rules()))
-        config = http_config(app, host=self._options.host, port=self._options.port)
-        server = _Server(config)
-        running = asyncio.create_task(server.serve())
+        async with self._listening(build_app(self._warm, self._options.rules())) as server:
+            port = server.servers[0].sockets[0].getsockname()[1]
+            host = f"[{self._options.host}]" if ":" in self._options.host else self._options.host
+            yield f"http://{host}:{port}"
+
+    @asynccontextmanager
+    async def _listening(self, app: ASGIApp, bound: socket.socket | None = None) -> AsyncIterator[uvicorn.Server]:
+        """Serve *app* on the socket *bound*, else on the host and port of the options, until the end of the block."""
+        port = self._options.port if bound is None else 1  # a socket that is bound has its own
+        server = _Server(http_config(self._noticed(app), host=self._options.host, port=port))
+        running = asyncio.create_task(server.serve(sockets=None if bound is None else [bound]))
         while not server.started and not running.done():  # noqa: ASYNC110  (the server has no event for it)
             await asyncio.sleep(0.01)
         if running.done():
@@ -187,12 +197,9 @@ class _Process:
             raise StoreError(
                 f"cannot listen on {self._options.host}:{self._options.port}", hint="choose another: --port 0"
             )
-        port = server.servers[0].sockets[0].getsockname()[1]
-        host = f"[{self._options.host}]" if ":" in self._options.host else self._options.host
         try:
-            yield f"http://{host}:{port}"
+            yield server
         finally:
-            self._warm.is_closing = True
             server.should_exit = True
             await running
 
@@ -203,85 +210,25 @@ class _Process:
             if scope["type"] != "http":
                 await app(scope, receive, send)
                 return
-            with self._use():
+            self._busy += 1
+            try:
                 await app(scope, receive, send)
+            finally:
+                self._busy -= 1
+                self._last = monotonic()
 
         return noticed
 
-    @contextmanager
-    def _use(self) -> Iterator[None]:
-        """Keep the server from being idle until the end of the block."""
-        self._busy += 1
-        try:
-            yield
-        finally:
-            self._busy -= 1
-            self._last = monotonic()
-
-    # --- the local door ---------------------------------------------------------------------
-
-    async def _ping(self, *_: Any) -> Mapping[str, Any]:
+    def _status(self) -> Mapping[str, Any]:
         cache = self._warm.answers
-        place = read_place(self._db.address)
         return {
             "pid": os.getpid(),
             "version": __version__,
             "store": shown_address(self._db.address),
-            "http": place.http if place else "",
+            "http": self._http,
             "seconds": round(monotonic() - self._started, 1),
             "cache": {"hits": cache.hits, "misses": cache.misses, "entries": len(cache)},
         }
-
-    async def _end(self, *_: Any) -> Mapping[str, Any]:
-        self._stop.set()
-        return {"stopping": True}
-
-    async def _mcp(self, header: Mapping[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if not self._is_as_chosen(header):
-            writer.write(part("a"))
-            return
-        writer.write(part("y"))
-        with self._use():
-            await serve_lines(self._warm.dispatcher, header, reader, writer)
-
-    async def _hook(self, header: Mapping[str, Any], _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from recollect.surfaces.hook import answer, keep_later, read_event  # noqa: PLC0415
-
-        if not self._is_as_chosen(header):
-            writer.write(part("a"))
-            return
-
-        def work() -> str:
-            project = header.get("project")
-            db = self._db.in_project(project) if isinstance(project, str) and project else self._db
-            hooked = answer(read_event(str(header.get("event"))), db)
-            keep_later(hooked, db=self._db.address)
-            return hooked.output
-
-        with self._use():
-            output = await asyncio.to_thread(work)
-            writer.write(part("o", output.encode("utf-8", "backslashreplace")) + part("c", b"0"))
-            await writer.drain()
-
-    def _is_as_chosen(self, header: Mapping[str, Any]) -> bool:
-        """Return whether this store was opened with the profile and the models that a client names."""
-        settings, choices = self._options.settings or read_settings(), header.get("choices") or {}
-        own = {name: str(getattr(settings, name)) for name in choices}
-        return all(
-            value == (absolute_path(own[name]) if is_path(own[name]) else own[name]) for name, value in choices.items()
-        )
-
-    async def _command(
-        self, header: Mapping[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        settings = self._options.settings
-        if settings is None:
-            writer.write(part("a"))
-            return
-        command, loop = read_command(header), asyncio.get_running_loop()
-        wire = CallersWire(loop, reader, writer)
-        with self._use(), suppress(CallerGone):
-            await loop.run_in_executor(self._commands, answer_command, command, self._db, settings, wire)
 
 
 class _Server(uvicorn.Server):

@@ -173,7 +173,7 @@ def test_a_long_mail_of_tags_that_nothing_closes_is_read_at_once(tmp_path: Path,
     memories = read_file(path).memories
 
     assert len(memories) == 1
-    assert process_time() - begin < 10
+    assert process_time() - begin < 60
 
 
 def test_what_is_no_mail_is_refused_in_one_line(tmp_path: Path) -> None:

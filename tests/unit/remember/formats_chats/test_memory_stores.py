@@ -1,8 +1,10 @@
 """The stores of claude-mem, mem0, Cortex and engram, in several of their versions."""
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import apsw
 import pytest
@@ -13,195 +15,9 @@ from recollect.remember.formats import named, read_file
 
 Rows = dict[str, tuple[str, Sequence[tuple[object, ...]]]]
 
-SESSION = "5b7e9a52-2f1b-4a6e-8f3c-0d9c7e1b2a34"
-
-CLAUDE_MEM: Rows = {
-    "sdk_sessions": (
-        "id integer primary key, content_session_id text, memory_session_id text, project text",
-        [(1, "8d0f4c1e-1f0e-4a43-9a52-6c1a3f0e7b21", SESSION, "shop")],
-    ),
-    "observations": (
-        (
-            "id integer primary key, memory_session_id text, project text, text text, type text, title text,"
-            " subtitle text, facts text, narrative text, concepts text, files_read text, files_modified text,"
-            " created_at text, created_at_epoch integer"
-        ),
-        [
-            (
-                *(1, SESSION, "shop", None, "bugfix", "Cart lost its items", "Session cookie"),
-                *('["The cookie lacked SameSite"]', "The proxy dropped the cookie.", '["auth", "cookies"]'),
-                *('["proxy.conf"]', '["src/cart.ts"]', "2026-01-02T03:04:05Z", 1767323045000),
-            ),
-            (2, SESSION, "shop", None, "change", None, None, None, None, None, None, None, "", 1767323045000),
-        ],
-    ),
-    "session_summaries": (
-        (
-            "id integer primary key, memory_session_id text, project text, request text, learned text, next_steps text,"
-            " created_at_epoch integer"
-        ),
-        [(1, SESSION, "shop", "Repair the cart", "Proxies rewrite headers", "Add a test", 1767323099000)],
-    ),
-    "user_prompts": (
-        "id integer primary key, content_session_id text, prompt_text text, created_at_epoch integer",
-        [(1, "8d0f4c1e-1f0e-4a43-9a52-6c1a3f0e7b21", "Why does my cart lose items overnight?", 1767323000000)],
-    ),
-}
-NEWER: Rows = {
-    "projects": ("id text primary key, name text", [("p1", "shop")]),
-    "memory_items": (
-        (
-            "id text primary key, project_id text, legacy_observation_id integer, kind text, type text, title text,"
-            " text text, narrative text, facts text, concepts text, files_read text, files_modified text,"
-            " created_at_epoch integer, updated_at_epoch integer"
-        ),
-        [
-            (
-                "i1",
-                "p1",
-                1,
-                "observation",
-                "bugfix",
-                "Old",
-                None,
-                "told above",
-                "[]",
-                "[]",
-                "[]",
-                "[]",
-                1767323045000,
-                1,
-            ),
-            (
-                "i2",
-                "p1",
-                None,
-                "manual",
-                "decision",
-                "Queue",
-                "We take Redis streams",
-                None,
-                "[]",
-                "[]",
-                "[]",
-                "[]",
-                1767323045000,
-                1,
-            ),
-        ],
-    ),
-}
-MEM0: Rows = {
-    "history": (
-        (
-            "id text primary key, memory_id text, old_memory text, new_memory text, event text, created_at text,"
-            " updated_at text, is_deleted integer, actor_id text, role text"
-        ),
-        [
-            ("h1", "m1", None, "Likes tea", "ADD", "2026-01-01T00:00:00+00:00", None, 0, None, "user"),
-            (
-                "h2",
-                "m1",
-                "Likes tea",
-                "Likes coffee now",
-                "UPDATE",
-                "2026-01-01T00:00:00+00:00",
-                "2026-02-01T00:00:00+00:00",
-                0,
-                None,
-                "user",
-            ),
-            ("h3", "m2", None, "Lives in Bonn", "ADD", "2026-01-01T00:00:00+00:00", None, 0, "ann", "user"),
-            ("h7", "m4", None, "Works at Acme", "ADD", "2026-01-03T00:00:00+00:00", None, 0, None, "user"),
-            ("h4", "m3", None, "Has a cat", "ADD", "2026-01-01T00:00:00+00:00", None, 0, None, "user"),
-            ("h5", "m3", "Has a cat", None, "DELETE", "2026-01-02T00:00:00+00:00", None, 1, None, "user"),
-        ],
-    ),
-}
-CORTEX: Rows = {
-    "memories": (
-        (
-            "id integer primary key, content text, source_file text, source_line integer, source_section text,"
-            " content_hash text, imported_at datetime, deleted_at datetime, project text, memory_class text"
-        ),
-        [
-            (
-                1,
-                "The mail relay listens on port 2525.",
-                "notes/mail.md",
-                12,
-                "Relay",
-                "h1",
-                "2026-01-02 03:04:05",
-                None,
-                "home",
-                "rule",
-            ),
-            (3, "Backups run at night.", "notes/b.md", 1, None, "h3", "2026-01-03 03:04:05", None, "home", "note"),
-            (4, "Ann prefers tabs.", "notes/c.md", None, None, "h4", "2026-01-04 03:04:05", None, "", None),
-            (2, "Gone.", "notes/mail.md", 20, None, "h2", "2026-01-02 03:04:05", "2026-02-01 00:00:00", "home", ""),
-        ],
-    ),
-    "facts": (
-        (
-            "id integer primary key, memory_id integer, subject text, predicate text, object text, fact_type text,"
-            " confidence real, state text, superseded_by integer"
-        ),
-        [
-            (1, 1, "mail relay", "listens on", "port 2525", "config", 0.9, "active", None),
-            (2, 1, "mail relay", "listens on", "port 25", "config", 0.9, "superseded", 1),
-        ],
-    ),
-}
-ENGRAM: Rows = {
-    "sessions": (
-        "id text primary key, project text, directory text, started_at text, ended_at text, summary text",
-        [
-            (SESSION, "shop", "shop", "2026-01-02 03:00:00", "2026-01-02 04:00:00", "Moved the worker to arm64"),
-            ("s2", "shop", "shop", "2026-01-03 03:00:00", None, None),
-        ],
-    ),
-    "observations": (
-        (
-            "id integer primary key, session_id text, type text, title text, content text, project text, scope text,"
-            " topic_key text, revision_count integer, created_at text, updated_at text, deleted_at text"
-        ),
-        [
-            (
-                1,
-                SESSION,
-                "decision",
-                "Rate limits",
-                "Token bucket of 50 a second",
-                "shop",
-                "project",
-                "api/limits",
-                2,
-                "2026-01-02 03:04:05",
-                "2026-01-05 00:00:00",
-                None,
-            ),
-            (
-                2,
-                SESSION,
-                "note",
-                "Old",
-                "Gone",
-                "shop",
-                "project",
-                None,
-                1,
-                "2026-01-02 03:04:05",
-                "",
-                "2026-01-03 00:00:00",
-            ),
-        ],
-    ),
-    "user_prompts": (
-        "id integer primary key, session_id text, content text, project text, created_at text",
-        [(1, SESSION, "How do we limit requests?", "shop", "2026-01-02 03:01:00")],
-    ),
-}
+CLAUDE_MEM, NEWER, MEM0, CORTEX, ENGRAM = cast(
+    "Sequence[Rows]", json.loads(Path(__file__).with_name("memory_stores.json").read_text(encoding="utf-8")).values()
+)
 
 
 def built(path: Path, *stores: Rows) -> Path:
