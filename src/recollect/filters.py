@@ -84,7 +84,7 @@ def dated(options: Mapping[str, Any], *, now: datetime) -> dict[str, Any]:
         about.setdefault("observed_at", options["date"])
     for name in ("observed_at", "valid_from", "valid_until"):
         if about.get(name) is not None and not isinstance(about[name], datetime):
-            span = span_of(about[name], name, now=now)
+            span = span_of(about[name], "date" if about[name] is options.get("date") else name, now=now)
             about[name] = span and (span.end if name == "valid_until" else span.start)
     told = [*names(options.get("tag", ())), *names(options.get("tags", ()))]
     if told:

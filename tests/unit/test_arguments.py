@@ -61,7 +61,7 @@ def db(tmp_path: Path) -> Iterator[Recollection]:
         ("search", ("port",), {"session": 7}, "session cannot be 7"),
         ("search", ("port",), {"embedding": ["a"]}, "embedding cannot be ['a']"),
         ("search", (), {}, "search missing 1 required positional argument: 'query'"),
-        ("add", ("text",), {"date": "nonsense"}, "observed_at: 'nonsense' is not a date"),
+        ("add", ("text",), {"date": "nonsense"}, "date: 'nonsense' is not a date"),
         ("add", ("text",), {"date": 7}, "date cannot be 7"),
         ("add", ("text",), {"colour": "red"}, "add got an unexpected keyword argument 'colour'"),
         ("add", ("text",), {"line": 2**70}, "line cannot be 1180591620717411303424"),

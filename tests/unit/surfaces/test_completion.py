@@ -89,7 +89,7 @@ def press(folder: Path, surroundings: dict[str, str]) -> Press:
         (("model", "install", "mini"), ["minilm"]),
         (("show", ""), ["1", "2", "3"]),
         (("--project", "web", "show", ""), ["1"]),
-        (("supersede", "1", ""), ["1", "2", "3"]),
+        (("edit", "supersede", "1", ""), ["1", "2", "3"]),
         (("search", "--since", "yes"), ["yesterday"]),
         (("search", "--lens", "nothing"), [""]),
     ],

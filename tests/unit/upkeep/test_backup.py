@@ -30,7 +30,7 @@ def test_a_folder_keeps_the_newest_backups_of_this_store_and_everything_else(tmp
     folder = tmp_path / "backups"
     with opened(tmp_path / "notes.db") as db, opened(tmp_path / "sub" / "notes.db") as namesake:
         db.add("a cat")
-        others = Path(namesake.backup_to(folder).path)
+        others = Path(namesake.backups.create_in(folder).path)
         first = Path(db.backups.create_in(folder).path)
         stranger = first.with_name(first.name.replace("2026", "2020"))
         stranger.write_text("not a store, though it has the name of one")
@@ -91,8 +91,8 @@ def test_within_a_project_the_whole_store_is_neither_copied_nor_replaced(tmp_pat
         db.backups.create(tmp_path / "copy.db")
         view = db.in_project("shop")
         acts = (
-            lambda: view.backup(tmp_path / "second.db"),
-            lambda: view.backup_to(tmp_path / "folder"),
+            lambda: view.backups.create(tmp_path / "second.db"),
+            lambda: view.backups.create_in(tmp_path / "folder"),
             lambda: view.backups.restore(tmp_path / "copy.db"),
         )
 
