@@ -170,7 +170,7 @@ def test_a_role_opens_the_store_and_works_in_its_project(two: tuple[str, str]) -
 
         assert found[0] == row
         assert db.stats().projects.keys() == {OURS}
-        assert [each.query for each in db.recalls(session="x")] == ["lantern oil"]
+        assert [each.query for each in db.log.recent(session="x")] == ["lantern oil"]
         assert db.doctor(deep=True).problems == ()
 
 
@@ -220,7 +220,7 @@ def test_a_backup_by_a_role_holds_what_it_sees(two: tuple[str, str], tmp_path: P
     _, restricted = two
 
     with open_address(restricted) as db:
-        db.backup(tmp_path / "copy.db")
+        db.backups.create(tmp_path / "copy.db")
 
     assert MARK.encode() not in (tmp_path / "copy.db").read_bytes()
 

@@ -99,7 +99,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     with role_at(address, OURS) as restricted:
         with open_address(restricted, project=OURS) as some:
             some.add("Keeper: Ida, the newest of the role")
-            some.keep_root("/notes")
+            some.roots.add("/notes")
             some.search("the newest of the role", session="s")
             some.flush()
         with connect_as(restricted) as db:
@@ -169,7 +169,7 @@ def test_what_a_role_logs_and_prunes_is_counted_for_all(two: tuple[str, str]) ->
         sizes = []
         for act in (
             lambda: some.search("lighthouse keeper", session="s"),
-            lambda: some.prune_log(max_size=0.0),
+            lambda: some.log.prune(max_size=0.0),
             lambda: None,
         ):
             act()
