@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from recollect import remember
 from recollect.errors import InputError
@@ -27,6 +27,7 @@ from recollect.operations.fields import (
     moment,
     pairs,
 )
+from recollect.operations.paging import cursor_after, read_cursor
 from recollect.operations.request import Call, Request, about
 from recollect.operations.rights import ADDS, CHANGES, KEEPING_SECRETS, OWNER_WRITES, READS
 from recollect.options import split_tags
@@ -181,13 +182,23 @@ class List(Filtered, rights=READS, example={"limit": 20, "tag": ["release"]}):
 
     limit: Annotated[int, about("how many (20)", ge=1, short="n")] = 20
     offset: Annotated[int, about("how many to pass over", ge=0)] = 0
+    cursor: (
+        Annotated[str, about("continue after the page that returned this as next_cursor", only="program")] | None
+    ) = None
     format: OutputFormat = "text"
 
 
 @operation
 def list_(db: Recollection, request: List, call: Call) -> Answer[Listing]:
     """List memories, newest first."""
-    listing = db.list(where=request.where(call.now), limit=request.limit, offset=request.offset, after=call.after)
+    if request.cursor is not None and request.offset:
+        raise InputError("give a cursor, or an offset", hint="a cursor is next_cursor of the page before")
+    filters = asdict(replace(request, limit=1, offset=0, cursor=None, format="text"))
+    after = None if request.cursor is None else read_cursor(request.cursor, filters)
+    listing = db.list(where=request.where(call.now), limit=request.limit + 1, offset=request.offset, after=after)
+    if len(listing.memories) > request.limit:
+        shown = listing.memories[: request.limit]
+        listing = replace(listing, memories=shown, next_cursor=cursor_after(shown[-1], filters))
     return paged(
         listing,
         lambda: pages.listing_page(listing, offset=request.offset),
