@@ -405,7 +405,7 @@ class Methods:
         *,
         limit: int = 20,
         offset: int = 0,
-        after: Position | None = None,
+        cursor: str | None = None,
         project: Names | None = None,
         since: Moment | None = None,
         until: Moment | None = None,

@@ -6,7 +6,6 @@ mismatch is a ProfileError that says where it is.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -422,7 +421,9 @@ def _built_in(name: str) -> Profile:
 def read_profile(text: str, *, name: str) -> Profile:
     """Return the profile that *text* describes; an unknown stage, key or value is a ProfileError."""
     try:
-        values = tomllib.loads(text)
+        from tomllib import loads  # noqa: PLC0415  (a client of a server reads none)
+
+        values = loads(text)
     except ValueError as error:
         raise ProfileError(f"the profile {name} is not TOML: {error}", hint="see docs/profiles.md") from error
     try:
