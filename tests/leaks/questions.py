@@ -82,6 +82,10 @@ def verbs(folder: Path) -> dict[str, Sequence[Values]]:
             {"task": "the lighthouse port", "session": f"session{MARK}", "style": "xml"},
             {"task": "the lighthouse", "lens": "none"},
         ),
+        "remind": (
+            {"prompt": "prepare the lighthouse port"},
+            {"prompt": f"the lighthouse{MARK}", "session": "talk", "limit": 50, "budget": 5000},
+        ),
         "brief": ({}, {"session": "talk", "limit": 50, "budget": 5000}, {"session": f"session{MARK}"}),
         "show": (*ONE, *({"id": row} for row in range(1, 40))),
         "list": ({}, {"limit": 1000, "include_superseded": True}, {"as_of": "2030-01-01"}),
@@ -187,6 +191,7 @@ def methods(folder: Path) -> dict[str, Sequence[Call]]:
         "in_project": ((("ours",), {}),),
         "project_of": ((("theirs",), {}), (("theirs",), {"claim": True})),
         "inject": ((("the lighthouse port",), {"session": "talk", "limit": 50, "budget": 5000}),),
+        "remind": ((("the lighthouse port",), {"session": "talk", "limit": 50, "budget": 5000}),),
         "lenses.keep": (((Lens(name="kept"),), {}),),
         "roots.add": (((folder / "notes",), {"trust": "agent"}),),
         "backups.last": plain,
