@@ -295,8 +295,8 @@ def test_feedback_is_counted_and_moves_the_facts(db: Recollection, clock: Clock)
 def test_a_lens_filters_boosts_and_is_logged(db: Recollection) -> None:
     note = db.add("deploy on fridays is fine", type="note")
     decision = db.add("deploy decisions are made by the team", type="decision", tags=("ops",))
-    db.keep_lens(Lens(name="decided", types=("decision",)))
-    db.keep_lens(Lens(name="ops", boosts={"tag:ops": 1.9}))
+    db.lenses.keep(Lens(name="decided", types=("decision",)))
+    db.lenses.keep(Lens(name="ops", boosts={"tag:ops": 1.9}))
 
     assert [hit.id for hit in db.search("deploy", lens="decided").hits] == [decision.id]
     boosted = db.search("deploy", lens="ops", session="s")
@@ -309,15 +309,15 @@ def test_a_lens_filters_boosts_and_is_logged(db: Recollection) -> None:
 
 def test_a_boost_is_bounded_and_a_lens_can_be_dropped(db: Recollection) -> None:
     db.add("deploy", type="decision")
-    db.keep_lens(Lens(name="loud", boosts={"type:decision": 100.0}))
+    db.lenses.keep(Lens(name="loud", boosts={"type:decision": 100.0}))
 
     assert db.search("deploy", lens="loud").hits[0].factors["lens"] == 2.0
-    assert [lens.name for lens in db.lenses()] == ["loud"]
-    db.drop_lens("loud")
+    assert [lens.name for lens in db.lenses.list()] == ["loud"]
+    db.lenses.drop("loud")
     with pytest.raises(InputError, match="no lens"):
         db.search("deploy", lens="loud")
     with pytest.raises(InputError):
-        db.keep_lens(Lens(name="x", boosts={"colour:red": 2.0}))
+        db.lenses.keep(Lens(name="x", boosts={"colour:red": 2.0}))
 
 
 # --- telling and hearing --------------------------------------------------------------------
@@ -657,6 +657,6 @@ def test_what_was_recalled_a_moment_ago_is_told(db: Recollection) -> None:
     for query in ("harbour", "ferry", "lighthouse"):
         db.search(query, session="now")
 
-    assert [each.query for each in db.recalls(session="now")] == ["lighthouse", "ferry", "harbour"]
+    assert [each.query for each in db.log.recent(session="now")] == ["lighthouse", "ferry", "harbour"]
     assert db.stats().log.recalls == 3
-    assert {query for query, _ in db.unanswered()} == {"harbour", "ferry", "lighthouse"}
+    assert {query for query, _ in db.log.unanswered()} == {"harbour", "ferry", "lighthouse"}

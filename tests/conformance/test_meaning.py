@@ -12,9 +12,10 @@ from msgspec.structs import replace
 import recollect
 from kit import NOON, STORES
 from recollect.embedders.hashing import HashingEmbedder
+from recollect.embedders.models import Models
 from recollect.errors import InputError, ModelError
 from recollect.profile import BUILT_IN, load_profile
-from recollect.recollection import Models, Recollection
+from recollect.recollection import Recollection
 from recollect.records import ALL_PROJECTS, Filter
 from recollect.text.analyser import analyse
 from recollect.vectors import Vector

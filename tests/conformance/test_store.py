@@ -524,3 +524,19 @@ def test_odd_characters_are_kept_as_they_are(store: Store) -> None:
     rows = add(store, *texts)
 
     assert [memory.content for memory in store.load(rows, scope=ALL_PROJECTS).values()] == texts
+
+
+def test_conversations_come_by_when_they_began_from_either_end(store: Store) -> None:
+    told = [("b", 2), ("a", 1), ("b", 5), ("c", 3), (None, 0)]
+    add(store, *(Memory(content=f"{name} {day}", thread=name, observed_at=NOON + day * DAY) for name, day in told))
+    add(store, Memory(content="elsewhere", project="shop", thread="d", observed_at=NOON))
+    here = Scope(projects=frozenset({Memory(content="").project}))
+
+    first = store.conversations(scope=here, where=ANY, limit=2)
+    latest = store.conversations(scope=here, where=Filter(until=NOON + 3 * DAY), limit=9, offset=1, latest=True)
+
+    assert [(each.thread, each.start, each.end) for each in first] == [
+        ("a", NOON + DAY, NOON + DAY),
+        ("b", NOON + 2 * DAY, NOON + 5 * DAY),
+    ]
+    assert [each.thread for each in latest] == ["a"]

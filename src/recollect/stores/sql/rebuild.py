@@ -16,7 +16,7 @@ from recollect.errors import RowDamaged, StoreBusy, StoreDamaged, StoreError
 from recollect.records import ALL_PROJECTS, Memory, Progress, TokenizedMemory
 from recollect.stores.sql import contexts
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, UNSEALED, checksum
-from recollect.stores.sql.engine import Database, Engine, Session, WordRows, bump
+from recollect.stores.sql.engine import Database, Engine, Session, WordRows, bump, next_stamp
 from recollect.stores.sql.memories import load, wordings
 from recollect.stores.sql.vectors import checksum_of
 
@@ -114,7 +114,7 @@ def _heartbeat(build: "Build") -> Iterator[None]:
 
     def beat() -> None:
         while not done.wait(HEARTBEAT_SECONDS):
-            with suppress(StoreError), build.db.engine.session(write=True, durable=False) as session:
+            with suppress(StoreError), build.db.engine.session(write=True, durable=False, projects=()) as session:
                 session.rows(BEAT, (build.token,))
 
     thread = threading.Thread(target=beat, name="recollect-rebuild", daemon=True)
@@ -260,7 +260,7 @@ class Build(Struct, frozen=True, kw_only=True):
         for some in slices(gone):
             with self.slice() as session:
                 session.many("delete from vector where generation_id = ? and memory_id = ?", some)
-                bump(session, "vectors")
+                next_stamp(session)
         if gone:
             with self.db.engine.session() as session:
                 remixed = list(contexts.outdated(session))
@@ -285,7 +285,7 @@ class Build(Struct, frozen=True, kw_only=True):
                 session.rows(statement)
             session.rows("update meta set value = ? where key = 'analyser'", (self.db.analyser,))
             session.rows("update meta set value = 0 where key = 'rebuilding'")
-            bump(session, "version")
+            session.changed({""})
 
 
 def slices(rows: Sequence[Any], size: int = SLICE) -> Iterator[Sequence[Any]]:

@@ -1,6 +1,6 @@
 """The contract over any SQL database: each question is a function of the module it is about."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
@@ -62,6 +62,7 @@ class SqlStore:
     facts = again(memories.facts)
     known = again(memories.known)
     browse = again(memories.browse)
+    conversations = again(memories.conversations)
     stats = again(memories.stats)
     erase = erasing.erase
 
@@ -131,9 +132,9 @@ class SqlStore:
         return count
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, projects: Collection[str] | None = None) -> Iterator[None]:
         """Open a write transaction."""
-        with self.engine.session(write=True):
+        with self.engine.session(write=True, projects=projects):
             yield
         self._settle()
 
