@@ -21,6 +21,7 @@ from recollect.records import (
     ALL_PROJECTS,
     NO_FILTER,
     ByteSearch,
+    Conversation,
     EmbeddedMemory,
     Erased,
     Event,
@@ -100,7 +101,7 @@ class OracleStore:
         return self
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, projects: object = None) -> Iterator[None]:  # noqa: ARG002
         with self._lock:
             before = self._state.aside() if self._depth == 0 else None
             self._depth += 1
@@ -253,6 +254,25 @@ class OracleStore:
             rest = [each for each in found if after is None or (each.when, each.id) < (after.when, after.id)]
             ids = tuple(memory.id for memory in rest[offset : offset + limit])
             return Page(ids=ids, total=len(found) if count else len(ids))
+
+    def conversations(
+        self, *, scope: Scope, where: Filter, limit: int, offset: int = 0, latest: bool = False
+    ) -> tuple[Conversation, ...]:
+        with self._lock:
+            turns: dict[tuple[str, str], list[Memory]] = defaultdict(list)
+            for memory in self._admitted(scope, where):
+                if memory.thread is not None:
+                    turns[memory.project, memory.thread].append(memory)
+            begun = {
+                key: (min(each.when for each in said), min(each.id for each in said)) for key, said in turns.items()
+            }
+            order = sorted(begun, key=begun.__getitem__, reverse=latest)[offset : offset + limit]
+            return tuple(
+                Conversation(
+                    project=key[0], thread=key[1], start=begun[key][0], end=max(each.when for each in turns[key])
+                )
+                for key in order
+            )
 
     def stats(self, *, scope: Scope) -> StoreStats:
         with self._lock:

@@ -18,7 +18,6 @@ from recollect.operations import OPERATIONS
 from recollect.surfaces.serve.dispatcher import Caller
 from recollect.surfaces.serve.guard import Rules
 from recollect.surfaces.serve.mcp_server import build_server
-from recollect.surfaces.serve.openapi import parameters
 
 OFFERED = sorted(name for name, each in OPERATIONS.items() if each.rights.is_offered)
 
@@ -35,13 +34,13 @@ def walled(folder: Path, tmp_path: Path) -> Iterator[Served]:
     """A server that wants tokens, of a store of two projects, and a token that may do all in one of them."""
     shutil.copy(folder / "notes.db", tmp_path)
     with open_two_projects(tmp_path / "notes.db") as db, serving(db, Rules(needs_token=True)) as served:
-        token = db.create_token(name="ours", project=OURS, trust="owner").secret
+        token = db.tokens.create(name="ours", project=OURS, trust="owner").secret
         yield Served(port=served.port, db=db, warm=served.warm, token=token)
 
 
 def taken(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of *values* a server takes."""
-    known = {each.name for each in parameters(OPERATIONS[name])}
+    known = {each.name for each in OPERATIONS[name].served_parameters}
     return {key: value for key, value in values.items() if key in known}
 
 
