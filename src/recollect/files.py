@@ -184,3 +184,13 @@ def _read_some(handle: int, size: int, offset: int) -> bytes:
     with _SEEKING:  # threads share the handle, and Windows knows no read at an offset
         os.lseek(handle, offset, os.SEEK_SET)
         return os.read(handle, size)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in *folder* are on disk, where the system can."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -46,6 +46,10 @@ TOGETHER: Final = {"title": 1.0, "body": 1.0}
 """Where two words next to each other are looked for, and what that weighs."""
 
 
+FORMS: Final[tuple[Form, Form]] = ("stem", "exact")
+"""The two forms of every token; each is an index of its own."""
+
+
 class CollectionStats(Struct, frozen=True, kw_only=True):
     """How many rows a scope holds, how many tokens they have together, by form, and how many rows are code."""
 

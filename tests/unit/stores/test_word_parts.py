@@ -16,6 +16,7 @@ from rapidfuzz.distance import OSA
 from recollect.profile import load_profile
 from recollect.records import FIELDS, AnyOf, Bigram, Phrase, TokenizedMemory, Word, WordQuery
 from recollect.stores import bm25
+from recollect.stores.bm25 import FORMS
 from recollect.stores.segments import postings, ranking, signatures
 from recollect.stores.segments.build import build
 from recollect.stores.segments.files import BLOCK, HEADER, SegmentDamaged, load, save, verify
@@ -24,8 +25,9 @@ from recollect.stores.segments.measures import measure_of
 from recollect.stores.segments.merge import merge
 from recollect.stores.segments.part import MAX_CACHED_WEIGHTS, Part
 from recollect.stores.segments.ranking import PartView, Searcher, frequencies, matching, rank, vocabulary
-from recollect.stores.segments.rows import COLUMNS, FORMS, IndexRow, index_row, tokens_of
+from recollect.stores.segments.rows import COLUMNS, IndexRow, index_row
 from recollect.stores.segments.spellings import containing, near
+from recollect.stores.token_text import tokens_of
 from segment_worlds import PROJECTS, USUAL, WORDS, made_up_document, made_up_query, made_up_world
 
 NOTHING = "\n" * (len(FIELDS) - 1)
@@ -183,7 +185,7 @@ def spelt(part: Part) -> list[str]:
     blob, offsets = part.arrays["exact.blob"].tobytes(), part.arrays["exact.offsets"].tolist()
     terms = [blob[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(offsets)]
     assert terms == sorted(set(terms))
-    return [terms[number] for number in part.arrays["running.tokens"].tolist() if number >= 0]
+    return [terms[number] for number in part.arrays["running.tokens"].tolist() if number < len(terms)]
 
 
 @pytest.mark.parametrize("letters", ["ab", "aé", "a中\U0001f600", "a\0", "\ud800b"])

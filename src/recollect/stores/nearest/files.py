@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from msgspec import Struct
 
-from recollect.files import FILE, FOLDER, open_regular, read_regular
+from recollect.files import FILE, FOLDER, open_regular, read_regular, sync_folder
 from recollect.stores.nearest.codes import NARROW, SAMPLE, fits, portions, read_codes, write_codes
 from recollect.stores.nearest.table import Block, Table
 from recollect.stores.segments.damage import SegmentDamaged
@@ -126,16 +126,6 @@ def _told(folder: Path, key: str, name: str) -> int:
     return 0
 
 
-def sync_folder(folder: Path) -> None:
-    """Wait until the names in *folder* are on disk, where the system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
 def load(folder: Path, about: Mapping[str, object]) -> Block:
     """Return the block in *folder*, mapped; refuse one that is damaged, of another format, or not about *about*."""
     try:
@@ -190,4 +180,4 @@ def _mapped(path: Path, kind: str, shape: tuple[int, ...]) -> Any:
     return np.frombuffer(mapped, dtype=kind).reshape(shape)
 
 
-__all__ = ["Columns", "Writer", "damaged", "has_codes", "is_encoded", "load", "portions", "sync_folder", "verify"]
+__all__ = ["Columns", "Writer", "damaged", "has_codes", "is_encoded", "load", "portions", "verify"]

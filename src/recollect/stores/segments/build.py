@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.records import FIELDS, Form
+from recollect.stores.bm25 import FORMS
 from recollect.stores.segments import signatures
 from recollect.stores.segments.measures import USUAL, average_of, impacts
 from recollect.stores.segments.part import Mask, Part, Rows, Whole, keys_of
-from recollect.stores.segments.rows import BLANK, COLUMNS, FORMS, ColumnKind, IndexRow, Value
+from recollect.stores.segments.rows import BLANK, COLUMNS, ColumnKind, IndexRow, Value
 from recollect.stores.segments.sorting import narrow, places_by, runs_of, starts_of
 
 WIDTH: Final = len(FIELDS)
@@ -90,7 +91,7 @@ def _index(texts: Sequence[str], form: Form) -> dict[str, NDArray[Any]]:
     extra = (
         _pairs(numbers, marks, row, field, order, len(terms))
         if form == "stem"
-        else _running(numbers, marks, row, field, count)
+        else _running(numbers, marks, row, field, count, len(terms))
     )
     return {**form_arrays(form, terms, {**found, "lengths": lengths}), **extra}
 
@@ -199,10 +200,10 @@ def pair_arrays(
     }
 
 
-def _running(numbers: Rows, marks: Mask, row: Whole, field: Whole, rows: int) -> dict[str, NDArray[Any]]:
-    """Return the tokens in order."""
+def _running(numbers: Rows, marks: Mask, row: Whole, field: Whole, rows: int, terms: int) -> dict[str, NDArray[Any]]:
+    """Return the tokens in order; a number that no term has is a mark."""
     return {
-        "running.tokens": np.where(marks, np.int32(-1), numbers).astype(np.int32, copy=False),
+        "running.tokens": narrow(np.where(marks, np.int32(terms), numbers), terms + 1),
         "running.starts": starts_of(np.bincount(row, minlength=rows)),
         "running.gaps": np.flatnonzero(marks),
         "running.fields": field[marks].astype(np.uint8),

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.records import Form
+from recollect.stores.bm25 import FORMS
 from recollect.stores.segments.build import build, form_arrays, names_block, pair_arrays
 from recollect.stores.segments.part import FormIndex, Mask, Names, Part, Rows, Whole
-from recollect.stores.segments.rows import COLUMNS, FORMS
+from recollect.stores.segments.rows import COLUMNS
 from recollect.stores.segments.sorting import narrow, ordered, runs_of, starts_of
 
 CHUNK: Final = 1 << 21
@@ -34,7 +35,9 @@ def merge(parts: Living) -> Part:
         found = _postings(parts, rows, form, numbers, len(terms))
         found["lengths"] = _gathered(parts, rows, f"{form}.lengths")
         arrays |= form_arrays(form, terms, found)
-        arrays |= _pairs(parts, rows, numbers, len(terms)) if form == "stem" else _running(parts, rows, numbers)
+        arrays |= (
+            _pairs(parts, rows, numbers, len(terms)) if form == "stem" else _running(parts, rows, numbers, len(terms))
+        )
     return Part(arrays)
 
 
@@ -224,7 +227,7 @@ def _sizes(pointers: NDArray[Any]) -> Whole:
     return wide[1:] - wide[:-1]
 
 
-def _running(parts: Living, rows: Sequence[Rows], numbers: Sequence[Rows]) -> dict[str, NDArray[Any]]:
+def _running(parts: Living, rows: Sequence[Rows], numbers: Sequence[Rows], terms: int) -> dict[str, NDArray[Any]]:
     sizes = np.zeros(_count(rows), dtype=np.int64)
     for (part, _), row in zip(parts, rows, strict=True):
         there = row >= 0
@@ -234,12 +237,12 @@ def _running(parts: Living, rows: Sequence[Rows], numbers: Sequence[Rows]) -> di
     fields = [
         each
         for (part, _), row, number in zip(parts, rows, numbers, strict=True)
-        for each in _copied(part, row, np.append(number, np.int32(-1)), starts, tokens)
+        for each in _copied(part, row, np.append(number, np.int32(terms)), starts, tokens)
     ]
     gaps, marks = _columns(fields) if fields else (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint8))
     order = np.argsort(gaps)
     return {
-        "running.tokens": tokens,
+        "running.tokens": narrow(tokens, terms + 1),
         "running.starts": starts,
         "running.gaps": gaps[order],
         "running.fields": marks[order],

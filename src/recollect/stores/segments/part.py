@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from recollect.lazy import Bounded
 from recollect.records import Form
-from recollect.stores.segments.rows import COLUMNS, FORMS
+from recollect.stores.bm25 import FORMS
+from recollect.stores.segments.rows import COLUMNS
 
 Arrays = Mapping[str, NDArray[Any]]
 Whole = NDArray[np.int64]
@@ -211,12 +212,12 @@ class Pairs:
 
 
 class Running:
-    """The exact forms in their order, row by row: -1 behind each field that has any."""
+    """The exact forms in their order, row by row: the number of no term behind each field that has any."""
 
     __slots__ = ("fields", "gaps", "starts", "tokens")
 
     def __init__(self, arrays: Arrays) -> None:
-        self.tokens: Rows = arrays["running.tokens"]
+        self.tokens: NDArray[Any] = arrays["running.tokens"]
         self.starts: Whole = arrays["running.starts"]
         self.gaps: Whole = arrays["running.gaps"]
         self.fields: NDArray[np.uint8] = arrays["running.fields"]

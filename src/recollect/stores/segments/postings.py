@@ -143,7 +143,7 @@ def _of_phrase(part: Part, texts: tuple[str, ...], measure: Measure) -> Postings
     return _summed(index, rows, np.array(measure.weights)[fields], measure)
 
 
-def _scanned(tokens: Rows, terms: list[int]) -> Whole:
+def _scanned(tokens: NDArray[Any], terms: list[int]) -> Whole:
     """Return where in *tokens* the *terms* follow each other."""
     size = len(tokens) - len(terms) + 1
     if size <= 0:

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from recollect.lazy import Bounded
 from recollect.records import AllOf, AndNot, AnyOf, Expression, Form, IndexHit, Leaf, Word, WordHits, WordQuery
-from recollect.stores.bm25 import SCORE_UNITS, CollectionStats, clauses, form_of, idf, leaves
+from recollect.stores.bm25 import FORMS, SCORE_UNITS, CollectionStats, clauses, form_of, idf, leaves
 from recollect.stores.segments.measures import STEPS, Measure, drift, measure_of
 from recollect.stores.segments.part import Mask, Whole
 from recollect.stores.segments.postings import Postings, find
-from recollect.stores.segments.rows import FORMS
 from recollect.stores.segments.views import PartView
 
 __all__ = ["PartView", "Searcher", "frequencies", "matching", "named", "rank", "vocabulary"]

@@ -5,10 +5,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from recollect.records import FIELDS, Form, TokenizedMemory
-
-FORMS: Final[tuple[Form, Form]] = ("stem", "exact")
-"""The two forms of every token; each is an index of its own."""
+from recollect.records import TokenizedMemory
+from recollect.stores.token_text import text_of
 
 ColumnKind = Literal["text", "whole", "real", "flag"]
 Value = str | int | float | bool
@@ -47,23 +45,13 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     columns: tuple[Value, ...] = ()
 
 
-def token_text(tokens: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the tokens of one form, by field, as one text."""
-    return "\n".join(" ".join(tokens.get(name, ())) for name in FIELDS)
-
-
-def tokens_of(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the tokens by field that `token_text` made into *text*; fields without any are absent."""
-    return {name: tuple(line.split(" ")) for name, line in zip(FIELDS, text.split("\n"), strict=True) if line}
-
-
 def index_row(row: int, project: str, tokens: TokenizedMemory, *, superseded: bool = False) -> IndexRow:
     """Return the row of a document whose tokens are at hand."""
     return IndexRow(
         id=row,
         project=project,
-        stem=token_text(tokens.stem),
-        exact=token_text(tokens.exact),
+        stem=text_of(tokens.stem),
+        exact=text_of(tokens.exact),
         superseded=superseded,
         code=tokens.code,
     )

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from recollect.errors import RowDamaged, StoreClosed, StoreError
 from recollect.records import ALL_PROJECTS, Form, Memory, TokenizedMemory
 from recollect.records import digest as digest_of
+from recollect.stores.bm25 import FORMS
 from recollect.stores.contract import unused_generations
 from recollect.stores.sql import contexts
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, UNSEALED, checksum
@@ -19,7 +20,6 @@ from recollect.stores.sql.vectors import generations
 from recollect.vectors import WIDTH
 
 Look: TypeAlias = Callable[[Database, Session], Iterator[str]]
-FORMS: tuple[Form, ...] = ("stem", "exact")
 REINDEX, RECOVER = "run: recollect reindex", "run: recollect recover OLD NEW"
 READINGS = 4
 """How often is looked before damage is told."""

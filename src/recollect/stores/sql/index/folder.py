@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from recollect.errors import StoreError
-from recollect.files import FILE, FOLDER, make_folder, take_lock
+from recollect.files import FILE, FOLDER, make_folder, sync_folder, take_lock
 from recollect.stores.sql.engine import Session
 
 LOCK: Final = "lock"
@@ -86,7 +86,7 @@ class SegmentFolder:
         except BaseException:
             _rmtree(part, ignore_errors=True)
             raise
-        _sync(self.path)
+        sync_folder(self.path)
         return name
 
     def bring(self, name: str) -> None:
@@ -163,16 +163,6 @@ def _remove(path: Path) -> None:
         path.unlink()
     else:
         _rmtree(path)
-
-
-def _sync(path: Path) -> None:
-    """See the names in a folder to the disk, where that can be done."""
-    if os.name == "posix":
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _rmtree(path: Path, *, ignore_errors: bool = False) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from recollect.records import Form, NearWords, Scope, TokenizedMemory, Traits, WordHits, WordQuery
+from recollect.stores.bm25 import FORMS
 from recollect.stores.sql.engine import Engine, Rebuilding, Session, WordQuestion, token_sum
 from recollect.stores.sql.index import sealing
 from recollect.stores.sql.index.answering import Answering, Cache
@@ -20,7 +21,6 @@ from recollect.stores.sql.index.sealing import Sealer
 from recollect.stores.sql.index.word_codec import WordCodec
 from recollect.stores.token_text import text_of, tokens_of
 
-FORMS: tuple[Form, ...] = ("stem", "exact")
 BESIDE = "_beside"
 """What stands behind the name of the table of an index that is being built."""
 
