@@ -80,7 +80,7 @@ def test_an_id_may_have_its_sign_and_there_may_be_several(filled: Run) -> None:
     assert filled("pin", "#1", "#2").out == "#1 is pinned\n#2 is pinned\n"
     assert filled("edit", "supersede", "#1", "#2").out == "#1 is superseded by #2\n"
     assert filled("feedback", "#2", "used").code == 0
-    assert filled("related", "#2").code in (0, 1)
+    assert filled("show", "related", "#2").code in (0, 1)
     assert filled("purge", "#3", "--yes").code == 0
 
 
