@@ -27,7 +27,7 @@ if __name__ == '__main__':
 """What pip writes for a command since version 25, and uv as well."""
 BEFORE = SCRIPT.replace("import sys", "import re\nimport sys", 1)
 """What pip wrote before: it loads the regular expressions first."""
-SEARCH_AIM, HOOK_AIM, MEGABYTES_AIM = 3.0, 2.0, 500.0
+SEARCH_AIM, HOOK_AIM, MEGABYTES_AIM = 5.0, 3.0, 500.0
 FRONTS = 30
 PYTHON, SERVED, AGAIN = "python -c pass", "recollect search, served", "the same again"
 OLDER, HOOK = "the same by a script of pip before 25", "recollect hook, served"

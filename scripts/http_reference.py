@@ -14,7 +14,6 @@ from recollect.surfaces.serve.openapi import (
     IN_ADDRESS,
     MOST_IN_ADDRESS,
     describe,
-    parameters,
     schema_of,
 )
 from recollect.surfaces.serve.operation_routes import SEARCH_TIMEOUT_SECONDS, SEARCHES, TAGGED
@@ -107,7 +106,7 @@ def _operation(each: Operation, item: dict[str, Any]) -> Iterator[str]:
     yield f"### {each.name}"
     methods = ", ".join(f"`{method.upper()}`" for method in item)
     yield f"{methods} `{BASE}/{each.name}`: {_line(each.about)}"
-    yield "\n".join(["| name | takes | |", "|---|---|---|", *map(_row, parameters(each))])
+    yield "\n".join(["| name | takes | |", "|---|---|---|", *map(_row, each.served_parameters)])
     sent = json.dumps(each.traits.example, ensure_ascii=False)
     yield f"```console\n$ curl -s http://127.0.0.1:8765{BASE}/{each.name} --json '{sent}'\n```"
 

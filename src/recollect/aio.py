@@ -149,6 +149,7 @@ class AsyncMethods(Wrapped[Recollection]):
     reindex = threaded(Recollection.reindex)
     reinforce = threaded(Recollection.reinforce)
     related = threaded(Recollection.related)
+    remind = threaded(Recollection.remind)
     restore = threaded(Recollection.restore)
     review = threaded(Recollection.review)
     search = threaded(Recollection.search)

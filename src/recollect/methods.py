@@ -94,7 +94,7 @@ class Methods:
         return given(locals())
 
     @method_of("brief")
-    def brief(self, *, session: str | None = None, limit: int = 8, budget: int = 500) -> Rendered:
+    def brief(self, *, session: str | None = None, limit: int = 14, budget: int = 500) -> Rendered:
         """Print what a new session should know before anything is asked: what is pinned, decided, preferred.
 
         Example:
@@ -405,7 +405,7 @@ class Methods:
         *,
         limit: int = 20,
         offset: int = 0,
-        after: Position | None = None,
+        cursor: str | None = None,
         project: Names | None = None,
         since: Moment | None = None,
         until: Moment | None = None,
@@ -447,6 +447,26 @@ class Methods:
             4
             >>> [each.id for each in db.related(1, limit=1)]
             [4]
+        """
+        return given(locals())
+
+    @method_of("remind")
+    def remind(
+        self,
+        prompt: str,
+        *,
+        recent: Names | None = None,
+        session: str | None = None,
+        limit: int = 3,
+        budget: int = 500,
+    ) -> Rendered:
+        """Return the statements that govern a prompt of a coding session, or nothing at all.
+
+        It reads the project of this view and what holds in all projects.
+
+        Example:
+            >>> db.remind("ok, thanks").text
+            ''
         """
         return given(locals())
 

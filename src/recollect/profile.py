@@ -6,7 +6,6 @@ mismatch is a ProfileError that says where it is.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -62,6 +61,10 @@ class Embed(Settings, frozen=True, kw_only=True):
 
 class DropDates(Settings, frozen=True, kw_only=True):
     """Drop date words ("last week") from a plain query if the store has memories of that time."""
+
+
+class Period(Settings, frozen=True, kw_only=True):
+    """List the memories of a period if a plain query asks for nothing else, and read sessions counted in a query."""
 
 
 class Words(Settings, frozen=True, kw_only=True):
@@ -249,6 +252,8 @@ class DateBoost(Settings, frozen=True, kw_only=True):
     """Days before or after the date in which the boost fades to about a third."""
     margin_share: Share = 0.0
     """Additional days, as a share of the date's length."""
+    around: Share = 1.0
+    """Share of the boost at the edge of the date, from which it fades."""
     both: Share = 0.0
     """Extra share for a memory that is of the date and mentions it too."""
 
@@ -371,6 +376,7 @@ class Profile(Settings, frozen=True, kw_only=True):
     dedup: Literal["words", "bm25"] = "words"
     """How intake recognizes a duplicate: by the words that differ, or by oro's BM25 and cosine."""
     embed: Embed = Embed()
+    period: Period | None = None
     drop_dates: DropDates | None = None
     words: Words = Words()
     typos: Typos | None = None
@@ -415,7 +421,9 @@ def _built_in(name: str) -> Profile:
 def read_profile(text: str, *, name: str) -> Profile:
     """Return the profile that *text* describes; an unknown stage, key or value is a ProfileError."""
     try:
-        values = tomllib.loads(text)
+        from tomllib import loads  # noqa: PLC0415  (a client of a server reads none)
+
+        values = loads(text)
     except ValueError as error:
         raise ProfileError(f"the profile {name} is not TOML: {error}", hint="see docs/profiles.md") from error
     try:

@@ -401,7 +401,7 @@ class Listing(Struct, frozen=True, kw_only=True):
     memories: tuple[Memory, ...]
     total: int
     next_cursor: str | None = None
-    """The cursor of the next page over HTTP, if there is one."""
+    """The cursor of the next page, if there is one."""
 
 
 class Shown(Struct, frozen=True, kw_only=True):

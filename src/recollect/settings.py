@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -167,7 +166,10 @@ def _from_file() -> Mapping[str, object]:
     if path is None:
         return {}
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        from tomllib import loads  # noqa: PLC0415  (most have no such file)
+
+        return loads(text)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:  # what is no TOML or no UTF-8 is a ValueError

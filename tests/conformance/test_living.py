@@ -192,23 +192,6 @@ def test_a_superseded_memory_is_hidden_by_default_and_shown_on_request(db: Recol
     }
 
 
-def test_each_of_three_superseding_values_answers_at_its_time(db: Recollection, clock: Clock) -> None:
-    values = ("The office is in Berlin", "The office is in Lisbon", "The office is in Porto")
-    rows = []
-    for number, text in enumerate(values):
-        clock.now = NOON + number * 10 * DAY
-        rows.append(db.add(text).id)
-        if number and db.show(rows[-2]).memory.superseded_by is None:
-            db.supersede(rows[-2], rows[-1])
-    clock.now = NOON + 90 * DAY
-
-    believed = [found(db, "office", where=Filter(as_of=NOON + days * DAY)) for days in (5, 15, 25)]
-
-    assert believed == [[values[0]], [values[1]], [values[2]]]
-    assert found(db, "office", where=Filter(as_of=NOON - DAY)) == []
-    assert found(db, "office") == [values[2]]
-
-
 def test_a_timeline_tells_the_oldest_first_with_what_was_superseded(db: Recollection, clock: Clock) -> None:
     old = db.add("The office is in Berlin")
     clock.now += DAY
@@ -562,14 +545,6 @@ def test_a_restatement_is_one_memory_with_the_higher_confidence(db: Recollection
     assert one.id == two.id
     assert db.stats().memories == 1
     assert db.show(one.id).memory.confidence == 0.9
-
-
-@pytest.mark.case(83)
-def test_two_unrelated_memories_are_two(db: Recollection) -> None:
-    db.add("always run ruff before pyright for linting")
-    db.add("lunch is served at noon")
-
-    assert db.stats().memories == 2
 
 
 # --- oro's intake ---------------------------------------------------------------------------

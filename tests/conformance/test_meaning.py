@@ -91,17 +91,6 @@ def test_hybrid_is_the_default_and_shows_each_memory_once_with_both_scores(db: R
     assert "[" in best.snippet
 
 
-@pytest.mark.case(16)
-@pytest.mark.req("C-16")
-@pytest.mark.parametrize("profile", BUILT_IN)
-@pytest.mark.parametrize("query", ["docker deployment", "garden lunch", "spaces", "what about two reviewers at night"])
-def test_alpha_zero_is_keyword_and_alpha_one_is_semantic_to_the_id(db: Recollection, profile: str, query: str) -> None:
-    words, meaning = (db.search(query, mode=mode, profile=profile) for mode in ("keyword", "semantic"))
-
-    assert ids(db.search(query, alpha=0.0, profile=profile)) == ids(words)
-    assert ids(db.search(query, alpha=1.0, profile=profile)) == ids(meaning)
-
-
 @pytest.mark.req("C-14", "N-05")
 def test_a_minimum_similarity_cuts_the_list_by_meaning(db: Recollection) -> None:
     loose = db.search("docker deployment", mode="semantic", profile="oro")

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -285,19 +284,23 @@ def initialize(version: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
 
 
-def test_a_front_ends_when_its_input_does_and_writes_nothing_but_the_protocol(tmp_path: Path) -> None:
+@pytest.mark.parametrize("warm", [False, True], ids=["alone", "relayed"])
+def test_a_session_ends_with_its_input_and_writes_nothing_but_the_protocol(tmp_path: Path, *, warm: bool) -> None:
+    env = surroundings(tmp_path)
     asked = [initialize("2025-11-25"), {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}]
-    lines = [json.dumps(each) for each in asked]
 
-    done = subprocess.run(
-        [sys.executable, "-m", "recollect", "mcp"],
-        input="".join(f"{line}\n" for line in lines).encode(),
-        env=surroundings(tmp_path),
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
+    with process("serve", "--no-http", env=env) if warm else process("--version", env=env) as server:
+        if warm:
+            wait_for_line(server, "serving")
+        with process("mcp", env=env) as session:
+            assert session.stdin is not None
+            assert session.stdout is not None
+            session.stdin.write("".join(f"{json.dumps(each)}\n" for each in asked).encode())
+            session.stdin.flush()
+            answers = [json.loads(session.stdout.readline()) for _ in asked]
+            session.stdin.close()
+            rest, code = session.stdout.read(), session.wait(300)
+            session.stdin = None  # it is closed already
 
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [each["id"] for each in answers] == [1, 2]
-    assert done.returncode == 0
+    assert (rest, code) == (b"", 0)

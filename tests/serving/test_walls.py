@@ -18,7 +18,6 @@ from recollect.operations import OPERATIONS
 from recollect.surfaces.serve.dispatcher import Caller
 from recollect.surfaces.serve.guard import Rules
 from recollect.surfaces.serve.mcp_server import build_server
-from recollect.surfaces.serve.openapi import parameters
 
 OFFERED = sorted(name for name, each in OPERATIONS.items() if each.rights.is_offered)
 
@@ -41,7 +40,7 @@ def walled(folder: Path, tmp_path: Path) -> Iterator[Served]:
 
 def taken(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of *values* a server takes."""
-    known = {each.name for each in parameters(OPERATIONS[name])}
+    known = {each.name for each in OPERATIONS[name].served_parameters}
     return {key: value for key, value in values.items() if key in known}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from recollect import recall, remember
 from recollect.errors import InputError
@@ -29,6 +29,7 @@ from recollect.operations.fields import (
     Texts,
     pairs,
 )
+from recollect.operations.paging import cursor_after, read_cursor
 from recollect.operations.request import Call, Request, with_values
 from recollect.operations.rights import ADDS, CHANGES, KEEPING_SECRETS, OWNER_WRITES, READS
 from recollect.parameters import about
@@ -227,7 +228,9 @@ class List(Filtered, rights=READS, example={"limit": 20, "tag": ["release"]}):
 
     limit: Annotated[int, about("how many (20)", ge=1, short="n")] = 20
     offset: Annotated[int, about("how many to pass over", ge=0)] = 0
-    after: Annotated[Any, about("only those after this position", only="python", python="Position")] | None = None
+    cursor: (
+        Annotated[str, about("continue after the page that returned this as next_cursor", only="program")] | None
+    ) = None
     format: OutputFormat = "text"
 
 
@@ -239,10 +242,16 @@ def list_(db: Workspace, request: List, call: Call) -> Answer[Listing]:
         >>> [memory.id for memory in db.list(type=["decision", "config"]).memories]
         [2, 1]
     """
+    if request.cursor is not None and request.offset:
+        raise InputError("give a cursor, or an offset", hint="a cursor is next_cursor of the page before")
+    filters = asdict(replace(request, limit=1, offset=0, cursor=None, format="text"))
+    after = None if request.cursor is None else read_cursor(request.cursor, filters)
     most, passed = (max(0, min(number, 2**62)) for number in (request.limit, request.offset))
-    where, scope, after = request.filter_for(call.now), db.scope, request.after or call.after
-    page = db.store.browse(scope=scope, where=where, limit=most, offset=passed, after=after)
-    listing = Listing(memories=tuple(db.store.load(page.ids, scope=scope).values()), total=page.total)
+    where, scope = request.filter_for(call.now), db.scope
+    page = db.store.browse(scope=scope, where=where, limit=most + 1, offset=passed, after=after)
+    listing = Listing(memories=tuple(db.store.load(page.ids[:most], scope=scope).values()), total=page.total)
+    if len(page.ids) > most > 0:
+        listing = replace(listing, next_cursor=cursor_after(listing.memories[-1], filters))
     return paged(
         listing,
         lambda: pages.listing_page(listing, offset=request.offset),
@@ -314,7 +323,7 @@ def forget(db: Workspace, request: Forget, call: Call) -> Answer[Changed | Resul
     """
     reason = {"reason": remember.redact.redact_text(request.reason).text} if request.reason else {}
     detail = reason if call.trust == "owner" else {**reason, "trust": call.trust}
-    with db.store.transaction():
+    with db.store.transaction(db._projects(request.id)):
         db._change(request.id, lambda memory: ForgetWrite(id=memory.id, detail=detail))
         if call.trust == "owner":
             remember.forgotten.note_forgotten(db._several(request.id), db.store)
@@ -342,7 +351,7 @@ def restore(db: Workspace, request: Restore, call: Call) -> Answer[Changed | Res
         >>> [hit.id for hit in db.search("deploy").hits]
         [1]
     """
-    with db.store.transaction():
+    with db.store.transaction(db._projects(request.id)):
         memories = db._several(request.id)
         if call.trust != "owner":
             remember.forgotten.refuse_restoring(memories, db.store, call.trust)
@@ -420,7 +429,7 @@ def edit(db: Workspace, request: Edit, call: Call) -> "Answer[remember.edit.Edit
         changes["metadata"] = {**db.show(request.id).memory.metadata, **_metadata(request.metadata)}
     if not changes:
         raise InputError("nothing to change", hint="say what, such as --content TEXT or --type decision")
-    with db.store.transaction():
+    with db.store.transaction(db._projects([request.id])):
         context = db._ingest_context(embed=False, redact=not request.keep_secrets)
         done = remember.edit.edit(db._one(request.id), dated(changes, now=call.now), context)
     if not request.no_embed and {"content", "title"} & set(done.changed):
@@ -472,7 +481,7 @@ def supersede(db: Workspace, request: Supersede, call: Call) -> Answer[Supersede
         >>> db.show(1).memory.superseded_by == new.id
         True
     """
-    with db.store.transaction():
+    with db.store.transaction(db._projects([request.id, request.by])):
         old, new = db._one(request.id), db._one(request.by)
         write = remember.clean.superseding(old, new, successors=db._successors(new))
         wordings = [remember.clean.merging(old, new)] if request.keep_wording else []

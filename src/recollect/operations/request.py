@@ -21,7 +21,7 @@ from recollect.errors import InputError
 from recollect.lazy import regex
 from recollect.operations.rights import LOCAL, Rights
 from recollect.parameters import Hints, about
-from recollect.records import Position, Progress, Trust
+from recollect.records import Progress, Trust
 
 Group = Literal["daily", "agents", "care", "measure"]
 Kind = Literal["text", "texts", "words", "number", "numbers", "float", "flag", "choice", "paths", "id", "ids", "object"]
@@ -78,8 +78,6 @@ class Call(Struct, frozen=True, kw_only=True):
     progress: Progress | None = None
     cancelled: Callable[[], bool] | None = None
     """Asked now and then by a search, which stops once it returns True."""
-    after: Position | None = None
-    """Where the page before ended, for a list."""
     brief: bool = False
     """Whether a person reads the answer on a screen and named no limit."""
     store: str = ""

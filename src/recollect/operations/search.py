@@ -326,7 +326,7 @@ class Brief(OperationRequest, rights=LOGGED, group="agents", example={"limit": 5
     """How much a new session may be told."""
 
     session: Session | None = None
-    limit: Annotated[int, about("how many memories at most (8)", ge=1, short="n")] = 8
+    limit: Annotated[int, about("how many memories at most (14)", ge=1, short="n")] = 14
     budget: Annotated[int, about("how many tokens at most (500)", ge=1)] = 500
 
 
@@ -340,8 +340,47 @@ def brief(db: Workspace, request: Brief, _: Call) -> "recall.inject.Rendered":
     """
     return recall.brief.brief(
         db.store,
-        scope=db.scope,
+        scope=db._with_global,
         now=db.now(),
+        session=db._named(request.session),
+        project=db._notes,
+        limit=request.limit,
+        budget=request.budget,
+    )
+
+
+class Remind(
+    OperationRequest, verb="-", rights=LOGGED, group="agents", example={"prompt": "Prepare the staging server"}
+):
+    """A prompt of a coding session."""
+
+    prompt: Annotated[str, about("what the person typed", place=1)]
+    recent: Annotated[Texts, about("a turn of the session just before (may be repeated)", metavar="TEXT")] = ()
+    session: Session | None = None
+    limit: Annotated[int, about("how many memories at most (3)", ge=1, short="n")] = 3
+    budget: Annotated[int, about("how many tokens at most (500)", ge=1)] = 500
+
+
+@rendered_by(_rendered_answer)
+def remind(db: Workspace, request: Remind, call: Call) -> "recall.inject.Rendered":
+    """Return the statements that govern a prompt of a coding session, or nothing at all.
+
+    It reads the project of this view and what holds in all projects.
+
+    Example:
+        >>> db.remind("ok, thanks").text
+        ''
+    """
+    return recall.prompts.remind(
+        request.prompt,
+        store=db.store,
+        scope=db._with_global,
+        now=call.now,
+        embedder=db.models.current,
+        search=lambda text: db._ask(
+            db._named_request(Request(text=text, scope=db.scope, precise=True, limit=request.limit * 2))
+        ),
+        recent=request.recent,
         session=db._named(request.session),
         project=db._notes,
         limit=request.limit,

@@ -86,17 +86,18 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command *cmd_name*."""
-        operation = _operations().get(cmd_name)
+        if cmd_name in SERVING:
+            from recollect.surfaces.serving import COMMANDS  # noqa: PLC0415  (few serve)
+
+            return global_options(COMMANDS[cmd_name])
+        own = super().get_command(ctx, cmd_name)
+        operation = None if own else _operations().get(cmd_name)
         if operation is not None:
             made = self._made.get(operation.name)
             if made is None or made[0] is not operation:
                 made = self._made[operation.name] = operation, command_for(operation, self._run)
             return made[1]
-        if cmd_name in SERVING:
-            from recollect.surfaces.serving import COMMANDS  # noqa: PLC0415  (few serve)
-
-            return global_options(COMMANDS[cmd_name])
-        return super().get_command(ctx, cmd_name)
+        return own
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

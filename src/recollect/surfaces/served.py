@@ -1,11 +1,8 @@
 """Commands as clients of the running server: a request goes out as JSON, its typed reply comes back."""
 
-import json
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
-from msgspec import json as msgspec_json
-from msgspec import msgpack
+from msgspec import json, msgpack
 from msgspec.structs import asdict
 
 from recollect.errors import RecollectError, WriteUncertain
@@ -30,7 +27,7 @@ def ask_server(operation: "Operation", request: "Request", settings: Settings) -
     if request.project:
         del same["project"]  # the request names its own
     headers = {"content-type": "application/json", "accept": MSGPACK, **settings_header(same)}
-    body = msgspec_json.encode(request)
+    body = json.encode(request)
     sent = send(address, "POST", f"/api/v1/{operation.name}", body=body, headers=headers)
     if sent is None:
         return None
@@ -45,14 +42,22 @@ def ask_server(operation: "Operation", request: "Request", settings: Settings) -
                 "the server of this store ended before it replied", hint="look whether it was done"
             ) from error
     if sent.status == OK:
-        return msgpack.decode(content, type=operation.reply), unquote(sent.headers.get(NOTICE_HEADER, ""))
+        return msgpack.decode(content, type=operation.reply), _notice(sent.headers.get(NOTICE_HEADER, ""))
     _raise_known(content)
     return None
 
 
+def _notice(header: str) -> str:
+    if not header:
+        return ""
+    from urllib.parse import unquote  # noqa: PLC0415  (all is well most of the time)
+
+    return unquote(header)
+
+
 def _raise_known(content: bytes) -> None:
     """Raise the error of the operation in *content*; an error of HTTP alone is none of the command."""
-    error = json.loads(content)["error"]
+    error = json.decode(content)["error"]
     kinds = {kind.code: kind for kind in _tree(RecollectError)}
     if error["code"] in (*kinds, "internal"):
         raise kinds.get(error["code"], RecollectError)(error["message"], hint=error["hint"])

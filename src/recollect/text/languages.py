@@ -110,7 +110,7 @@ _LOOKALIKES: Final = """
     ham vi mod del par et ne sin deg dig var mig din te tu mi ti
 """
 FUNCTION_WORDS: Final = MappingProxyType(
-    {language: frozenset(fold(word) for word in words.split()) for language, words in _WORDS.items()}
+    {language: frozenset(fold(words).split()) for language, words in _WORDS.items()}
 )
 """The folded function words of each language."""
 

@@ -22,6 +22,7 @@ from recollect.filters import (
 from recollect.profile import Profile, load_profile
 from recollect.records import (
     ALL_PROJECTS,
+    GLOBAL,
     Fact,
     FactQuery,
     Generation,
@@ -263,6 +264,12 @@ class Workspace:
         """Which projects are searched: the one chosen at opening, or all."""
         own = ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project}))
         return own.narrowed(self._only)
+
+    @property
+    def _with_global(self) -> Scope:
+        """The projects that a session of this view reads: its own, and what holds in all of them."""
+        own = self.scope.projects
+        return self.scope if own is None else Scope(projects=own | {GLOBAL})
 
     @property
     def lenses(self) -> "Lenses":
@@ -600,7 +607,7 @@ class Workspace:
             [('tags',), ('tags',)]
         """
         context = self._ingest_context(embed=False)
-        with self.store.transaction():
+        with self.store.transaction(self._projects(memory_ids)):
             found = self._several(memory_ids)
             tags = [remember.edit.tags_with(each, add=add, remove=remove) for each in found]
             return tuple(remember.edit.edit(one, {"tags": own}, context) for one, own in zip(found, tags, strict=True))
@@ -869,8 +876,12 @@ class Workspace:
 
     def _change(self, memory_ids: Sequence[int], write: Callable[[Memory], Write]) -> None:
         """Apply one write to each memory in one transaction: all of them or none."""
-        with self.store.transaction():
+        with self.store.transaction(self._projects(memory_ids)):
             self.store.apply([write(memory) for memory in self._several(memory_ids)], at=self.now())
+
+    def _projects(self, memory_ids: Sequence[int]) -> set[str]:
+        """Return the projects of memories."""
+        return {memory.project for memory in self._several(memory_ids)}
 
 
 def _unquoted(reply: Reply) -> Reply:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import apsw
 
@@ -185,6 +184,8 @@ def opened(path: Path) -> Iterator[apsw.Connection]:
     if not path.is_file():
         raise no_backup(path)
     alone = not any(_size(path.with_name(path.name + end)) for end in BESIDE)
+    from urllib.parse import quote  # noqa: PLC0415  (few open a copy)
+
     address = f"file:{quote(str(path.absolute()))}?mode=ro{'&immutable=1' if alone else ''}"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     with closing(apsw.Connection(address, flags=flags)) as db:

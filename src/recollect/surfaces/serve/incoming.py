@@ -11,7 +11,7 @@ from starlette.types import Receive
 from recollect.errors import InputError
 from recollect.operations.answer import Operation
 from recollect.operations.request import Parameter
-from recollect.surfaces.serve.openapi import IN_ADDRESS, MOST_IN_ADDRESS, parameters
+from recollect.surfaces.serve.openapi import IN_ADDRESS, MOST_IN_ADDRESS
 from recollect.surfaces.serve.problems import HttpError
 
 JSON: Final = "application/json"
@@ -79,7 +79,7 @@ def _refuse(constant: str) -> Any:
 
 def from_query(operation: Operation, query: bytes) -> dict[str, Any]:
     """Return the values in a query string, as the parameters of *operation* are read."""
-    kinds = {each.name: each for each in parameters(operation)}
+    kinds = {each.name: each for each in operation.served_parameters}
     values: dict[str, Any] = {}
     for name, several in _fields(query).items():
         if len(several) > MOST_IN_ADDRESS or any(len(each) > IN_ADDRESS for each in several):

@@ -9,7 +9,6 @@ from typing import Any, Final
 from recollect.operations.answer import Operation
 from recollect.operations.request import Parameter
 from recollect.surfaces.serve.dispatcher import LONG, LONGEST, MAX_DIMENSIONS
-from recollect.surfaces.serve.paging import CURSOR
 
 BASE: Final = "/api/v1"
 PROBLEM: Final = "application/problem+json"
@@ -58,12 +57,6 @@ def describe(operations: Iterable[Operation], *, version: str) -> dict[str, Any]
             "schemas": {**_answers([each.name for each in known]), "ProblemDetails": _problem()},
         },
     }
-
-
-def parameters(operation: Operation) -> tuple[Parameter, ...]:
-    """Return the parameters of *operation* over HTTP."""
-    more = (CURSOR,) if operation.name == "list" else ()
-    return (*operation.served_parameters, *more)
 
 
 @cache
@@ -123,7 +116,7 @@ def schema_of(parameter: Parameter) -> dict[str, Any]:
 
 def body_of(operation: Operation) -> dict[str, Any]:
     """Return what the body of a request for *operation* looks like."""
-    taken = parameters(operation)
+    taken = operation.served_parameters
     required = [each.name for each in taken if each.is_required]
     properties = {each.name: schema_of(each) for each in taken}
     return {"type": "object", "properties": properties, "additionalProperties": False, "required": required}
@@ -139,7 +132,7 @@ def _path(operation: Operation) -> dict[str, Any]:
     }
     if operation.rights.always_writes:
         return {"post": {**post, "parameters": [_idempotency()]}}
-    asked = [_query(each) for each in parameters(operation) if each.kind != "numbers"]
+    asked = [_query(each) for each in operation.served_parameters if each.kind != "numbers"]
     return {"get": {**told, "operationId": f"{operation.name}-get", "parameters": asked}, "post": post}
 
 

@@ -28,7 +28,6 @@ from recollect.surfaces.serve.incoming import (
     wait_for_disconnect,
 )
 from recollect.surfaces.serve.openapi import BASE
-from recollect.surfaces.serve.paging import page_of
 from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_method
 from recollect.surfaces.serve.responses import Lines, Streamed, content, with_etag
 from recollect.surfaces.serve.warm_store import WarmStore
@@ -137,8 +136,6 @@ class OperationRoutes:
     async def _ask(self, operation: Operation, values: Mapping[str, Any], request: Request) -> Answer[Any]:
         """Run *operation* in a thread; a search stops at its timeout, or when the client disconnects."""
         name, dispatcher, caller = operation.name, self._warm.dispatcher, request.state.caller
-        if name == "list":
-            return await self._warm.in_thread(lambda: page_of(dispatcher, values, caller))
         if name not in SEARCHES or caller.is_local:
             return await self._warm.in_thread(lambda: dispatcher.answer(name, values, caller))
         gone = asyncio.create_task(wait_for_disconnect(request.receive))
