@@ -9,7 +9,7 @@ import pytest
 from command import Run
 
 from recollect.operations import OPERATIONS
-from recollect.surfaces.commands import GROUPS, MEANT
+from recollect.surfaces.commands import GROUPS, MEANT, TWO_WORDS
 
 
 @pytest.fixture
@@ -158,6 +158,7 @@ def test_what_other_programs_call_a_verb_is_none_here() -> None:
 
     assert {meant.split()[0] for meant in MEANT.values()} - {"--help"} <= {verb.split()[0] for verb in verbs}
     assert MEANT.keys() & verbs == set()
+    assert {verb.split()[0] for verb in verbs if " " in verb} == TWO_WORDS
 
 
 def test_of_a_mistyped_choice_it_is_said_what_was_perhaps_meant(run: Run) -> None:
