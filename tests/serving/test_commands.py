@@ -193,8 +193,8 @@ def opens_itself(folder: Path, commands: Sequence[Sequence[str]]) -> list[bool]:
 def test_a_command_that_gains_from_a_warm_store_asks_the_server_and_the_others_open_it(tmp_path: Path) -> None:
     warm = (
         ("add", "We deploy on Fridays"),
-        *(("search", "deploy"), ("decisions", "deploy"), ("changes", "deploy"), ("how-it-works", "deploy")),
-        *(("why", "1", "deploy"), ("related", "1"), ("inject", "deploy"), ("brief",)),
+        *(("search", "deploy"), ("search", "--leaning", "decisions", "deploy")),
+        *(("why", "1", "deploy"), ("show", "related", "1"), ("inject", "deploy"), ("brief",)),
         ("search", "deploy", "--explain", "--set", "alpha=0.5", "--all"),
     )
     others = (("list",), ("stats",), ("export", "all.jsonl"), ("edit", "1", "--title", "Deploys"))

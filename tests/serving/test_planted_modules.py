@@ -123,7 +123,7 @@ def test_a_child_imports_nothing_of_the_folder_even_if_the_import_path_names_it(
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(planted)
 
-    started = start_child("recollect", "init", db="../store.db")
+    started = start_child("recollect", "store", "init", db="../store.db")
 
     assert started.wait(300) == 0
     assert (tmp_path / "store.db").exists()

@@ -39,7 +39,7 @@ def _method_of(operation: Operation) -> Any:
 @pytest.mark.parametrize("name", ["search", "why", "list", "inject", "add", "forget", "feedback"])
 def test_a_derived_method_takes_the_options_of_its_operation(name: str) -> None:
     taken = set(inspect.signature(getattr(Recollection, name)).parameters)
-    told = {each.hints.inverse or each.name for each in OPERATIONS[name].served_parameters}
+    told = {each.hints.inverse or each.hints.keyword or each.name for each in OPERATIONS[name].served_parameters}
 
     assert told - {"project"} <= taken
 

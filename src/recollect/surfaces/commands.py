@@ -91,7 +91,7 @@ class Commands(click.Group):
 
             return global_options(COMMANDS[cmd_name])
         own = super().get_command(ctx, cmd_name)
-        operation = None if own else _operations().get(cmd_name)
+        operation = None if own else _operation(cmd_name)
         if operation is not None:
             made = self._made.get(operation.name)
             if made is None or made[0] is not operation:
@@ -104,9 +104,9 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that *args* name, by one word or two; of an unknown one say what was perhaps meant."""
         word, verb = args[0], " ".join(args[:2])
-        if len(args) > 1 and verb in _operations():
+        if word in TWO_WORDS and len(args) > 1 and args[1].isalpha() and verb in _operations():
             return verb, self.get_command(ctx, verb), args[2:]
-        if word in FAMILIES and word not in _operations():
+        if word in FAMILIES:
             raise click.UsageError(f"{word} needs one of {', '.join(_family(word))}", ctx)
         if not word.startswith("-") and self.get_command(ctx, word) is None:
             meant = f"did you mean {MEANT[word]}?" if word in MEANT else perhaps(word, self.list_commands(ctx))
@@ -165,6 +165,8 @@ def _cut(text: str, width: int) -> str:
 LINE, VERB_COLUMN, OPTION_COLUMN = 78, 15, 24
 LISTED: Final = ("daily", "agents")
 """The groups whose verbs are described in the help of the program; of the others it has the names."""
+TWO_WORDS: Final = frozenset({"backup", "edit", "facts", "list", "log", "show", "store"})
+"""First words of verbs of two words; a command that begins with another one is found without loading all."""
 FAMILIES: Final = {"store": "init or move a store"}
 """First words of verbs that are no verb by themselves."""
 SERVING: Final = {
@@ -177,6 +179,16 @@ SERVING: Final = {
 }
 """Commands of the warm process, and what they do; they are loaded when they are asked for."""
 GROUPS_OF_OTHERS: Final = {"demo": "daily", "watch": "daily", "completion": "care"}
+
+
+def _operation(verb: str) -> "Operation | None":
+    """Return the operation of *verb*; of one word it loads no other operations than it must."""
+    from recollect.operations import OPERATIONS  # noqa: PLC0415  (completion and --version need none)
+
+    if " " in verb:
+        return _operations().get(verb)
+    found = OPERATIONS.get(verb)
+    return found if found is not None and found.verb == verb else None
 
 
 def _operations() -> "Mapping[str, Operation]":
