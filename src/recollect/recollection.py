@@ -258,7 +258,7 @@ class Recollection:
         """Return the project of the repository in *folder*; with *claim* no other repository gets its name.
 
         Example:
-            >>> db.project_of("/home/me/code/shop")
+            >>> db.project_of("/srv/code/shop")
             'shop'
         """
         from recollect.remember.repository import project_of  # noqa: PLC0415  (only hooks ask)
