@@ -135,7 +135,8 @@ def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | N
     """Return what *new* is to *old*, a statement made before it; None if they are unrelated."""
     if max(len(new), len(old)) > MAX_STATEMENT_CHARACTERS:
         return None
-    if moves_away(new, old) or replaces_value(new, old):
+    near = cosine is None or cosine >= LEAST_COSINE_WITH_WORDS
+    if moves_away(new, old) or (near and replaces_value(new, old)):
         return "updates"
     if (cosine or 0.0) < LEAST_COSINE_RELATED and not _may_relate(_stems(new), _stems(old)):
         return None
