@@ -75,7 +75,7 @@ def hooked(env: dict[str, str], *words: str, **event: Any) -> str:
 
 def contents(env: dict[str, str]) -> list[tuple[str, str | None]]:
     with recollect.open(env["RECOLLECT_DB"], model="none") as db:
-        return sorted((each.content, each.project) for each in db.list(limit=100).memories)
+        return sorted((each.content, each.project) for each in db.list(limit=100).memories if each.thread)
 
 
 def wait_until(done: Callable[[], bool]) -> None:

@@ -280,8 +280,8 @@ _ON_SCREEN: Final = regex(
 )
 _ASKS_WHAT_WAS_SAID: Final = regex(
     r"(?<!\w)(?:where (?:were|did) we|last time|what did (?:i|we|you)|did (?:i|we|you) (?:say|decide|try|agree)"
-    r"|remember|remind me|(?:we|i|you) (?:said|talked|discussed)|pick (?:it )?up|last word|earlier|yesterday"
-    r"|before)(?!\w)",
+    r"|remember|remind me|(?:we|i|you) (?:said|talked|discussed)|pick (?:it )?up|last word"
+    r"|why (?:is|are|was|were|do|did)|earlier|yesterday|before)(?!\w)",
     re.IGNORECASE,
 )
 _ASKS_IF_STILL: Final = regex(

@@ -455,6 +455,11 @@ _LABEL_TYPES: Final[Mapping[str, StatementType]] = {
     "rule": "preference",
     "remember": "fact",
 }
+_DECIDED: Final = regex(
+    r"(?<!\w)we(?: have|['\u2019]ve)? (?:decided|agreed|settled on|chose|chosen|opted for|committed to)(?!\w)",
+    re.IGNORECASE,
+)
+_DECLARED: Final = regex(rf"{_DECIDED.pattern}|(?<!\w)from now on(?!\w)", re.IGNORECASE)
 _ABOUT_PROJECT: Final = regex(
     r"(?<!\w)(?:who|whos|where|which|when|whats the|what['\u2019]s the|what is the (?!difference|best|meaning"
     r"|point)|is (?:the )?\w+ (?:a|an|the)|what (?:port|version|range|branch|account|key|type|format)s?"
@@ -854,9 +859,10 @@ def _of_agent(turns: Sequence[SpokenTurn], at: int) -> Iterator[Statement]:
         content = " ".join(_LABEL.sub("", each) for each in labelled)
         yield _statement(content, kind, at, turn)
         return
-    if re.search(r"(?<!\w)from now on(?!\w)", said, re.IGNORECASE):
-        chosen = [each for each in sentences if re.search(r"from now on", each, re.IGNORECASE)]
-        yield _statement(" ".join(chosen), "procedure", at, turn, confidence=0.7)
+    declared = [each for each in sentences if _DECLARED.search(each) and not each.endswith("?")]
+    if declared:
+        kind = "decision" if _DECIDED.search(declared[0]) else "procedure"
+        yield _statement(" ".join(declared), kind, at, turn, confidence=0.7)
         return
     explains = _explains(said, asked, sentences)
     if explains:

@@ -193,7 +193,7 @@ def ingest_drafts(
 
 def _batches(drafts: Sequence[Draft], context: IngestContext) -> Iterator[Sequence[Draft]]:
     size = DRAFTS_PER_BATCH if context.profile.dedup == "words" else 1
-    for _, run in groupby(drafts, key=lambda draft: "" if is_standalone(draft.memory) else draft.memory.trust):
+    for _, run in groupby(drafts, key=lambda draft: "" if draft.memory.thread else draft.memory.trust):
         alike = list(run)
         yield from (alike[start : start + size] for start in range(0, len(alike), size))
 

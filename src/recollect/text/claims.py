@@ -135,7 +135,8 @@ def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | N
     """Return what *new* is to *old*, a statement made before it; None if they are unrelated."""
     if max(len(new), len(old)) > MAX_STATEMENT_CHARACTERS:
         return None
-    if moves_away(new, old):
+    near = cosine is None or cosine >= LEAST_COSINE_WITH_WORDS
+    if moves_away(new, old) or (near and replaces_value(new, old)):
         return "updates"
     if (cosine or 0.0) < LEAST_COSINE_RELATED and not _may_relate(_stems(new), _stems(old)):
         return None
@@ -159,6 +160,48 @@ _MOVES: Final = regex(
     r" (?:from [^.!?;\n]{1,40} )?to \w[^.!?;\n]{0,80}[.!]?",
     re.IGNORECASE,
 )
+
+
+_ATTRIBUTE: Final = regex(
+    r"(?<!\w)(?:favou?rite|preferred|default|usual) [\w -]{2,30} (?:is|are)$"
+    r"|(?<!\w)(?:name|nickname|address|phone number|email|e-mail|birthday|job title|employer|manager|boss|landlord"
+    r"|dentist|doctor"
+    r"|password hint|shoe size|home town|hometown|mother tongue|editor|shell|browser) is$",
+    re.IGNORECASE,
+)
+"""The beginning of a statement about what somebody or something has one of."""
+_SEAT: Final = regex(
+    r"(?<!\w)(?:office|head ?quarters|hq|head office|warehouse|data ?cent(?:er|re)|studio|factory|depot|venue)"
+    r" is (?:in|at)$",
+    re.IGNORECASE,
+)
+"""The beginning of a statement about where something is that has one place."""
+_NOW: Final = regex(r"(?<!\w)(?:now|nowadays|currently|these days|from now on)(?!\w),? ?", re.IGNORECASE)
+_PLACED: Final = regex(r"(?:in|at|on|with|by|from|to|room|hall|floor)$", re.IGNORECASE)
+MAX_VALUE_WORDS: Final = 3
+
+
+def replaces_value(new: str, old: str) -> bool:
+    """Return whether *new* repeats *old* up to its last words, and these are the one value that both speak of.
+
+    "Bob's favorite color is blue / red", "The office is in Bern / Zurich", "We meet in room A / We now meet in room B".
+    A cat that is black and one that is asleep are not such a pair: without a cue only attributes with one value count.
+    """
+    ours, theirs = (_NOW.sub("", each).strip().rstrip(".!").split() for each in (new, old))
+    same = next((at for at, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a.lower() != b.lower()), 0)
+    values = ours[same:], theirs[same:]
+    if (
+        same < 2
+        or not all(0 < len(each) <= MAX_VALUE_WORDS for each in values)
+        or is_exception(new)
+        or is_uncertain(new)
+    ):
+        return False
+    beginning = " ".join(ours[:same])
+    if _ATTRIBUTE.search(beginning):
+        return True
+    named = all(each[0][:1].isupper() for each in values)
+    return (named and bool(_SEAT.search(beginning))) or (bool(_NOW.search(new)) and bool(_PLACED.search(beginning)))
 
 
 def moves_away(new: str, old: str) -> bool:

@@ -83,3 +83,31 @@ def test_a_cue_of_change_is_told_from_what_takes_it_back() -> None:
     assert is_exception("Only this week")
     assert is_uncertain("maybe later")
     assert is_report("According to the manual")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Bob's favorite color is blue.", "Bob's favorite color is red."),
+        ("My favourite editor is vim", "My favourite editor is helix"),
+        ("The office is in Bern.", "The office is in Zurich."),
+        ("We meet in room Alpha.", "We now meet in room Beta."),
+    ],
+)
+def test_another_value_of_what_has_only_one_is_a_change(old: str, new: str) -> None:
+    assert relation(new, old) == "updates"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The cat is black.", "The cat is asleep."),
+        ("Ann's sister lives in Oslo.", "Ann's brother lives in Bergen."),
+        ("Paul is in Rome.", "Mary is in Paris."),
+        ("The office is in Bern.", "The office is in Zurich today only."),
+        ("My favorite color is blue.", "Maybe my favorite color is red."),
+        ("The key is under the mat.", "The key is made of brass."),
+    ],
+)
+def test_another_property_or_another_subject_is_not_a_change(old: str, new: str) -> None:
+    assert relation(new, old) != "updates"
