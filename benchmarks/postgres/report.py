@@ -38,7 +38,7 @@ def write_page(results: Sequence[Result], facts: Mapping[str, Any]) -> None:
         "exact": grid(["after it", "found", ""], _values(results, "clients")),
         "projects": grid(["", "asked", "", "ms: median / 95% / 99%"], _times(results, "projects")),
         "adding": grid(["", "", ""], _values(results, "writing")),
-        "writing": grid(["", "writes in 10 s", "a second", "ms: median / 95% / 99%"], _times(results, "writing")),
+        "writing": grid(["", "writes", "a second", "ms: median / 95% / 99%"], _times(results, "writing")),
         "sizes": grid(["", "", ""], _values(results, "sizes")),
         "sizing": grid(["memories", "tables, GB", "graph, GB", "segments, GB", "shards", "machines"], sizing(lines)),
         "machine": machine(facts),

@@ -168,6 +168,8 @@ def test_an_older_transaction_that_commits_late_is_found_beyond_newer_segments(
     assert before == serial([soon])
     assert answers(reader) == serial([late, soon])
     reader.settle()
+    with reader.engine.session() as session:
+        assert session.rows("select name from segment")
     assert answers(reader) == serial([late, soon])
     assert reader.check(deep=True) == ()
     for each in (late, soon):

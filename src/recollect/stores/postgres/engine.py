@@ -667,6 +667,7 @@ GRANTED: Final = "name a project that was granted to it, or ask the owner of the
 _ERRORS: tuple[tuple[Any, str, type[RecollectError], str, str], ...] = (
     (errors.UniqueViolation, "external_id", InputError, "another memory has this external id", "update that one"),
     (errors.LockNotAvailable, "", StoreBusy, "{place} is busy", "others write very long; try again"),
+    (errors.DeadlockDetected, "", StoreBusy, "{place} is busy", "others write to the same projects; try again"),
     (errors.QueryCanceled, "", StoreBusy, "a question to {place} took too long", "ask for less, or try again"),
     (errors.DiskFull, "", StoreError, "the disk of {place} is full", "make room; nothing that was stored is lost"),
     (errors.InsufficientPrivilege, "", StoreError, "{place} does not let this user do that: {error}", GRANTED),

@@ -504,7 +504,8 @@ RULES_BELOW: Final = 1 << 16
 
 def made_by(session: Session) -> int:
     """Return the version of the analyser that made the word index; -1 where nobody knows."""
-    found = session.analyser if session.own_number else state_of(session).counters.get("analyser")
+    known = session.own_number
+    found = session.analyser if known else session.value("select value from meta where key = 'analyser'")
     return found if isinstance(found, int) and found < RULES_BELOW else -1
 
 
