@@ -32,6 +32,7 @@ FieldName = Annotated[str, Meta(pattern=f"^({'|'.join(FIELDS)})$")]
 Factor = Literal[
     "prior",
     "informativeness",
+    "speaker",
     "recency",
     "half_life",
     "dated",
@@ -241,6 +242,8 @@ class Weigh(Settings, frozen=True, kw_only=True):
     """Penalty for a conversation turn that states nothing, such as a question back or thanks."""
     informativeness_words: Positive = 16.0
     """Number of informative words after which that penalty has faded to about a third."""
+    speaker_shift: Share = 0.0
+    """Penalty for an assistant's turn if the query asks for the person's own words, and the other way round."""
     importance: Importance = Importance()
 
 

@@ -99,7 +99,7 @@ def as_memories(dataset: Dataset) -> tuple[Memory, ...]:
     return tuple(
         Memory(
             external_id=document.id,
-            content=document.text if document.text.strip() else document.title,
+            content=_said(document) if document.text.strip() else document.title,
             title=document.title if document.text.strip() else "",
             project=dataset.project_of(document.group),
             thread=document.thread,
@@ -109,6 +109,13 @@ def as_memories(dataset: Dataset) -> tuple[Memory, ...]:
         for document in dataset.documents
         if document.text.strip() or document.title.strip()
     )
+
+
+def _said(document: Document) -> str:
+    """Return the text of a turn with its speaker before it, as an import writes it."""
+    named = f"{document.speaker}: "
+    plain = document.thread is None or document.speaker is None or document.text.startswith(named.rstrip())
+    return document.text if plain else named + document.text
 
 
 def split_of(query_id: str) -> Split:

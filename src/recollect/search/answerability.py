@@ -21,6 +21,7 @@ from recollect.search.details import NO_DETAILS, Details, details_of
 from recollect.search.exchange import group
 from recollect.search.near_names import corrected
 from recollect.search.parse import query_length
+from recollect.search.spelling import unknown_words
 from recollect.search.state import Ranking, SearchContext, State
 from recollect.text.analyser import field_texts, telling_path
 from recollect.text.snippet import QueryTerms, held, held_in_line
@@ -118,8 +119,30 @@ def _evidence(hit: _HitEvidence, state: State, length: float, rules: Answerabili
 
 def _penalty(row: int, state: State, rules: Answerability) -> tuple[float, Details]:
     """Return the log-odds penalty for the missing details of a hit, and the details; less for a turn."""
-    details = details_for(row, state)
+    details = _with_unheld(details_for(row, state), state)
     return details_penalty(details, rules) * (rules.turn_share if _is_turn(row, state) else 1.0), details
+
+
+MAX_KEYWORDS = 3
+"""A query of at most this many words, none of them a stop word, is a list of keywords and not a sentence."""
+
+
+def _with_unheld(details: Details, state: State) -> Details:
+    """Return *details* with the keywords that no memory contains: in "zebra budget" the first word counts like a name.
+
+    The last keyword often only says what is asked of the others ("boiler warranty details"). If no memory contains any
+    of them, the query may be a paraphrase, which only its meaning can judge.
+    """
+    words = state.query.words
+    if state.query.tree is not None or len(words) > MAX_KEYWORDS or any(word.stop for word in words):
+        return details
+    ranking = state.ranking("words")
+    unheld = [word.text for word in unknown_words(state.query, ranking.document_frequencies)]
+    absent = [word for word in unheld if word != words[-1].text and not ranking.near.get(word)]
+    if not absent or len(unheld) == len(words):
+        return details
+    named = max(details.named, len(words))
+    return replace(details, named=named, absent=tuple(dict.fromkeys((*details.absent, *absent))))
 
 
 def _is_turn(row: int, state: State) -> bool:

@@ -8,10 +8,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.replies import Turn
 from recollect.search.dialogue import exchanges_among, turn_of
+from recollect.search.speakers import SPEAKER
 from recollect.search.state import Outlined, State
 from recollect.text.analyser import asks
 
@@ -19,7 +19,6 @@ SHOWN: Final = 160
 """Characters shown of another turn of the exchange."""
 PAGE: Final = 10
 """An exchange takes one place among this many of the first hits."""
-_SPEAKER: Final = regex(r"([^\W\d][^:\n]{0,39}):\s+(?=\S)")
 
 Exchanges = Mapping[int, tuple[int, ...]]
 """Turn -> the turns of its exchange, in order."""
@@ -82,7 +81,7 @@ def _place(memory: Outlined) -> int:
 
 
 def _told(content: str, row: int | None = None, *, before: bool) -> Turn:
-    speaker = _SPEAKER.match(content)
+    speaker = SPEAKER.match(content)
     text = " ".join(content[speaker.end() if speaker else 0 :].split())
     short = text if len(text) <= SHOWN else f"{text[: SHOWN - 1].rstrip()}…"
     return Turn(id=row, speaker=speaker.group(1) if speaker else None, text=short, before=before)

@@ -14,6 +14,7 @@ from recollect.profile import DateBoost, Factor, Floor, Profile, Weigh
 from recollect.records import Fact, Traits, Usage
 from recollect.search.candidates import Candidates, Drop, Factors
 from recollect.search.dialogue import REPLY
+from recollect.search.speakers import Role, asked_speaker, roles_of
 from recollect.search.state import Outlined, State
 from recollect.text.analyser import informative_words
 from recollect.text.dates import DateMatch, TimeSpan, file_date, find_dates, step
@@ -36,6 +37,8 @@ class Subject(NamedTuple):
     lens: float = 1.0
     least: float = 0.0
     """Lower bound of its factor `informativeness`."""
+    asked: bool = True
+    """Whether the query may ask for what its speaker said."""
 
     @property
     def text(self) -> Outlined:
@@ -56,8 +59,10 @@ def weigh(state: State, *, rules: Weigh, replies: float = 0.0) -> State:
     candidates, known = state.candidates, state.known
     if not known.keys() >= set(candidates.ids):
         candidates = candidates.picked([at for at, row in enumerate(candidates.ids) if row in known])
-    of = partial(_subject, candidates=candidates, state=state, replies=replies)
     memories = {row: known[row] for row in candidates.ids}
+    roles = roles_of(state.outlines) if "speaker" in rules.factors else {}
+    asked = asked_speaker(state.query.text) if roles else None
+    of = partial(_subject, candidates=candidates, state=state, replies=replies, roles=roles, asked=asked)
     factors: Factors = {name: _column(name, memories, of, rules, state) for name in rules.factors}
     return replace(state, candidates=candidates.weighed(factors).by_score())
 
@@ -77,7 +82,7 @@ def _column(
     if name == "prior":
         return _priors(memories, rules, state.now)
     weigher, now = FACTORS[name], state.now
-    if name == "informativeness":
+    if name in ("informativeness", "speaker"):
         turns = [row for row, memory in memories.items() if memory.thread is not None]
         return dict.fromkeys(memories, 1.0) | {row: weigher(of(row), rules, now) for row in turns}
     return {row: weigher(of(row), rules, now) for row in memories}
@@ -96,13 +101,17 @@ def _priors(memories: Mapping[int, Traits | Outlined], rules: Weigh, now: dateti
     return column
 
 
-def _subject(row: int, *, candidates: Candidates, state: State, replies: float) -> Subject:
+def _subject(
+    row: int, *, candidates: Candidates, state: State, replies: float, roles: Mapping[int, Role], asked: Role | None
+) -> Subject:
     facts, loaded = state.facts.get(row, ()), state.outlines.get(row)
     memory = state.traits[row] if loaded is None else loaded
     lens = 1.0 if state.boost is None or loaded is None else state.boost(loaded, facts)
     answers = any(each.ranking == REPLY and row in each.points for each in candidates.given)
-    least = replies if answers else 0.0
-    return Subject(memory, facts, state.usage.get(row, UNUSED), lens, least)
+    role = roles.get(row)
+    least = 1.0 if role == "person" else replies if answers else 0.0  # short messages of a person state facts
+    meant = asked is None or role in (None, asked)
+    return Subject(memory, facts, state.usage.get(row, UNUSED), lens, least, meant)
 
 
 # --- factors --------------------------------------------------------------------------------
@@ -173,6 +182,11 @@ def informativeness(subject: Subject, rules: Weigh, _: datetime) -> float:
     return max(subject.least, 1.0 - rules.informativeness_shift * math.exp(-words / rules.informativeness_words))
 
 
+def speaker(subject: Subject, rules: Weigh, _: datetime) -> float:
+    """Default: in talk with an assistant, words of the one who is not asked for count less."""
+    return 1.0 if subject.asked else 1.0 - rules.speaker_shift
+
+
 def importance(subject: Subject, rules: Weigh, now: datetime) -> float:
     """Engram: the weight of the type, halved with each half-life, plus feedback, concepts and use.
 
@@ -190,6 +204,7 @@ def importance(subject: Subject, rules: Weigh, now: datetime) -> float:
 FACTORS: Final[Mapping[Factor, Weigher]] = {
     "prior": prior,
     "informativeness": informativeness,
+    "speaker": speaker,
     "recency": recency,
     "half_life": half_life,
     "dated": dated,

@@ -14,7 +14,7 @@ from recollect.text.minhash import minhash, token_hash
 from recollect.text.normalise import CJK_PLAIN
 from recollect.text.tokenizer import analyse_text
 
-ANALYSER: Final = 3
+ANALYSER: Final = 4
 """The version of our own rules: patterns, folding, stop words, languages, fields, minhash. Raise it with each change.
 
 A store opened with a newer version rebuilds its index; an older version reads it and leaves it as it is. Python's
@@ -46,7 +46,7 @@ def analyse(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
     """Return the terms of *memory*, found by its other *wordings* too; a field without words is absent."""
     own = _terms(memory.content)
     body = _terms("\n".join((memory.content, *wordings))) if wordings else own
-    read = (("body", body), *((field, _terms(text)) for field, text in field_texts(memory)))
+    read = (("body", body), *((field, _terms(_cut(field, text))) for field, text in field_texts(memory)))
     fields = [(field, terms) for field, terms in read if terms.exact]
     stem = {field: terms.stems for field, terms in fields}
     # A long text is read once: neither its terms nor its keys are kept.
@@ -63,6 +63,20 @@ def analyse(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
         minhash=keys,
         code=code,
     )
+
+
+CONTEXT_CHARS: Final = {"before": 180, "after": 180, "around": 360}
+"""How much of the turns next to a turn is indexed with it: a long reply would bury a short message in its words."""
+
+
+def _cut(field: str, text: str) -> str:
+    """Return the beginning of the turns next to a turn, up to the end of a word; any other field whole."""
+    most = CONTEXT_CHARS.get(field, len(text))
+    if len(text) <= most:
+        return text
+    opening = text[:most]
+    words, space, _ = opening.rpartition(" ")
+    return words if space else opening
 
 
 @cache_short(512)
