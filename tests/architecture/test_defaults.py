@@ -32,4 +32,4 @@ def test_bounds_and_defaults_are_published() -> None:
 
     assert (published["search"]["alpha"]["minimum"], published["search"]["alpha"]["maximum"]) == (0, 1)
     assert published["stale"]["days"] | {"minimum": 0, "default": 30} == published["stale"]["days"]
-    assert published["brief"]["limit"] | {"minimum": 1, "default": 8} == published["brief"]["limit"]
+    assert published["brief"]["limit"] | {"minimum": 1, "default": 14} == published["brief"]["limit"]

@@ -22,6 +22,10 @@ LANGUAGE = frozenset(
     ]
 )
 
+# Requests made by a function share fields; the methods that `make docs` writes are joined with the store they act on.
+SHARED_FIELDS = frozenset(["Ranked", "Search"])
+WRITTEN_METHODS = frozenset(["AsyncMethods", "Methods", "Workspace", "Wrapped"])
+
 
 def bases(sources: Sequence[Module]) -> dict[str, list[str]]:
     """Return each of our classes, by its bare name, with the bare names of what it inherits from."""
@@ -49,7 +53,7 @@ def heirs(sources: Sequence[Module]) -> list[str]:
         f"{name}({parent})"
         for name, parents in ours.items()
         for parent in parents
-        if parent in ours and not comes_from_the_language(parent, ours)
+        if parent in ours.keys() - SHARED_FIELDS - WRITTEN_METHODS and not comes_from_the_language(parent, ours)
     ]
 
 

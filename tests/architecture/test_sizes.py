@@ -5,6 +5,7 @@ import ast
 from sourcetree import Module, modules, parse
 
 FUNCTION_WALL = 50
+WRITTEN_BY_SCRIPTS = ("methods.py",)
 
 
 def long_functions(module: Module) -> list[str]:
@@ -23,7 +24,9 @@ def function_of(lines: int) -> Module:
 
 
 def test_no_function_is_longer_than_the_wall() -> None:
-    found = [line for module in modules() for line in long_functions(module)]
+    found = [
+        line for module in modules() if module.path not in WRITTEN_BY_SCRIPTS for line in long_functions(module)
+    ]
 
     assert found == []
 
