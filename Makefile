@@ -34,6 +34,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
 # The browser that tests drive is the system's; axe-core checks what people who do not see can read.
 CHROMIUM := build/chromium
+PGBOUNCER := build/pgbouncer
 AXE := build/axe/.installed
 
 .PHONY: help demo test test-all check size docs screenshots mcp-check requirements mutants-profiles certificate lock eval bench bench-1m bench-check bench-identical bench-parts bench-quality bench-peers bench-postgres bench-failover clean
@@ -47,11 +48,11 @@ demo: $(TO_RUN) $(MODEL) ## build a sample store and search it
 
 test: $(TO_TEST) $(MODEL) ## run the tests that need nothing but this folder and pip
 	@mkdir -p build
-	@RECOLLECT_MODELS= $(RUN) pytest -n 3 -m "not full" --ignore=tests/browser --ignore=tests/postgres --requirements=$(word 1,$(PROVEN))
+	@RECOLLECT_MODELS= $(RUN) pytest -n 3 --dist worksteal -m "not full" --ignore=tests/browser --ignore=tests/postgres --requirements=$(word 1,$(PROVEN))
 
-test-all: $(TO_TEST_ALL) $(MODEL) $(CHROMIUM) $(AXE) ## run the rest: Chromium, PostgreSQL, the judged sets in ../shared/data, long faults
+test-all: $(TO_TEST_ALL) $(MODEL) $(CHROMIUM) $(PGBOUNCER) $(AXE) ## run the rest: Chromium, PostgreSQL, the judged sets in ../shared/data, long faults
 	@mkdir -p build
-	@RECOLLECT_MODELS= $(RUN) pytest -n 2 -m full --requirements=$(word 2,$(PROVEN))
+	@RECOLLECT_MODELS= $(RUN) pytest -n 2 --dist worksteal -m full --requirements=$(word 2,$(PROVEN))
 
 check: $(TO_TEST_ALL) ## lint, format, types, direction of imports, architecture
 	$(RUN) ruff check
@@ -155,6 +156,13 @@ $(CHROMIUM):
 		as=$$(test $$(id -u) -eq 0 || echo sudo); \
 		{ $$as apt-get install -qq -y chromium || { $$as apt-get update -qq && $$as apt-get install -qq -y chromium; }; } > build/chromium.log 2>&1 \
 		|| { tail -3 build/chromium.log; exit 1; }; command -v chromium > $@; }
+
+$(PGBOUNCER):
+	@mkdir -p build
+	@PATH=$$PATH:/usr/sbin command -v pgbouncer > $@ || { echo "Installing PgBouncer ..."; \
+		as=$$(test $$(id -u) -eq 0 || echo sudo); \
+		{ $$as apt-get install -qq -y pgbouncer || { $$as apt-get update -qq && $$as apt-get install -qq -y pgbouncer; }; } > build/pgbouncer.log 2>&1 \
+		|| { tail -3 build/pgbouncer.log; exit 1; }; PATH=$$PATH:/usr/sbin command -v pgbouncer > $@; }
 
 $(AXE): tests/browser/package.json tests/browser/package-lock.json
 	@echo "Installing axe-core ..."

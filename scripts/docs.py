@@ -7,6 +7,7 @@ from pathlib import Path
 
 from http_reference import http_reference
 from manual import manual_page
+from python_methods import async_methods, python_methods
 from recollect.surfaces.schema import answers_schema
 from reference import reference
 
@@ -15,7 +16,10 @@ ROOT = Path(__file__).parent.parent
 
 def pages() -> Mapping[str, Callable[[], str]]:
     """Return how each page is made, by its path."""
+    asynchronous = ROOT / "src/recollect/aio.py"
     return {
+        "src/recollect/methods.py": python_methods,
+        "src/recollect/aio.py": lambda: async_methods(asynchronous.read_text(encoding="utf-8")),
         "src/recollect/schemas/answers.json": lambda: json.dumps(answers_schema(), ensure_ascii=False, indent=1) + "\n",
         "docs/api.md": reference,
         "docs/http.md": http_reference,  # which tells what the schema says

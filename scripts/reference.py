@@ -4,13 +4,13 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from recollect import options, recollection, replies
+from recollect import methods as derived_methods
+from recollect import recollection, replies, workspace
 from recollect.embedders import install
-from recollect.operations import OPERATIONS
-from recollect.options import USUAL
 from recollect.surfaces.schema import answers_schema, field_notes
 
 INTRODUCTION = """# The Python face and the JSON answers
@@ -44,33 +44,36 @@ The examples below run on a store of three memories: `We deploy on Fridays` (a d
 """
 MODELS = """Embedding models belong to the machine, not to a store; what `recollect model` does is in
 `recollect.embedders.install`, for the folder `RECOLLECT_MODELS` or `models` in your data folder."""
-OPTIONS = {
-    "SearchOptions": "Options of a search",
-    "FilterOptions": "Options of a list",
-    "InjectOptions": "Options of inject",
-    "MemoryOptions": "Options of add",
-}
-VERB_OF = {"SearchOptions": "search", "FilterOptions": "list", "InjectOptions": "inject", "MemoryOptions": "add"}
-ABOUT = {
-    "where": "a `Filter` made before; keywords beside it take the place of its fields",
-    "project": "only memories of this project",
-    "profile": "how to rank: a profile by name, or a .toml file",
-}
+MODULES = (recollection, workspace, derived_methods)
+CLASSES = ("Workspace", "Methods")
 
 
 def reference() -> str:
     """Return the page."""
-    tree = ast.parse(Path(inspect.getfile(recollection)).read_text(encoding="utf-8"))
-    opened = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name in ("open", "recover")]
-    (face,) = (each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == "Recollection")
-    methods = [each for each in face.body if isinstance(each, ast.FunctionDef) and not each.name.startswith("_")]
+    bodies = [ast.parse(Path(inspect.getfile(each)).read_text(encoding="utf-8")).body for each in MODULES]
+    functions = [each for body in bodies for each in body if isinstance(each, ast.FunctionDef)]
+    opened = [each for each in functions if each.name in ("open", "recover")]
+    classes = [each for body in bodies for each in body if isinstance(each, ast.ClassDef) and each.name in CLASSES]
+    defined = [each for one in classes for each in one.body if isinstance(each, ast.FunctionDef)]
+    methods = [each for each in defined if not each.name.startswith("_") and each.name not in workspace.NAMESPACES]
     parts = [INTRODUCTION, *(part for each in opened for part in _function(each, "recollect."))]
     parts += ["## Methods", ", ".join(f"[`{name}`](#{name})" for name in sorted(each.name for each in methods))]
     parts += [part for each in methods for part in _function(each, "db.")]
+    parts += [part for name in workspace.NAMESPACES for part in _namespace(name)]
     parts += ["## Models", MODELS, *(part for each in _models() for part in _function(each, ""))]
-    parts += [part for name, title in OPTIONS.items() for part in _options(name, title)]
     parts += [*_replies(), *_shapes()]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def _namespace(name: str) -> Iterator[str]:
+    """Yield the methods of a namespace such as `db.lenses`."""
+    module = import_module(f"recollect.workspace.{name}")
+    body = ast.parse(Path(inspect.getfile(module)).read_text(encoding="utf-8")).body
+    (kind,) = (each for each in body if isinstance(each, ast.ClassDef))
+    yield f"## db.{name}"
+    yield ast.get_docstring(kind) or ""
+    defined = [each for each in kind.body if isinstance(each, ast.FunctionDef) and not each.name.startswith("_")]
+    yield from (part for each in defined for part in _function(each, f"db.{name}.", heading=f"{name}.{each.name}"))
 
 
 def _models() -> list[ast.FunctionDef]:
@@ -79,8 +82,8 @@ def _models() -> list[ast.FunctionDef]:
     return [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name in wanted]
 
 
-def _function(made: ast.FunctionDef, owner: str) -> Iterator[str]:
-    yield f"### {made.name}"
+def _function(made: ast.FunctionDef, owner: str, *, heading: str = "") -> Iterator[str]:
+    yield f"### {heading or made.name}"
     arguments = ast.unparse(made.args).removeprefix("self, ").removeprefix("self").removeprefix("/, ")
     returns = ast.unparse(made.returns).strip("'\"") if made.returns else "None"
     is_property = any(ast.unparse(each) == "property" for each in made.decorator_list)
@@ -88,9 +91,6 @@ def _function(made: ast.FunctionDef, owner: str) -> Iterator[str]:
     yield f"```python\n{_folded(called)} -> {returns}\n```"
     text, _, example = (ast.get_docstring(made) or "").partition("Example:")
     yield text.strip()
-    for name, title in OPTIONS.items():
-        if f"Unpack[{name}]" in arguments:
-            yield f"For `{name}` see [{title.lower()}](#{title.lower().replace(' ', '-')})."
     if example:
         yield f"```pycon\n{textwrap.dedent(example.lstrip(chr(10))).rstrip()}\n```"
 
@@ -116,23 +116,6 @@ def _split(arguments: str) -> Iterator[str]:
     yield arguments[begun:]
 
 
-def _options(name: str, title: str) -> Iterator[str]:
-    kind = getattr(options, name)
-    yield f"## {title}"
-    yield inspect.getdoc(kind) or ""
-    verbs = (VERB_OF[name],) if name == "MemoryOptions" else ("search", VERB_OF[name])
-    told = [each for verb in verbs for each in OPERATIONS[verb].parameters]
-    about = {each.name: each.about.replace(" (may be repeated)", "") for each in told}
-    about = {**field_notes(replies.Request), **ABOUT, **about}
-    if name == "MemoryOptions":
-        about |= {"project": "the project it belongs to", "kind": "the kind of text it is"}
-    rows = [
-        f"| `{key}` | `{_typed(hint)}` | {_usual(key, name)} | {about.get(key, '').replace('|', '/')} |"
-        for key, hint in get_type_hints(kind).items()
-    ]
-    yield "\n".join(["| keyword | type | when not given | |", "|---|---|---|---|", *rows])
-
-
 def _typed(hint: Any) -> str:
     text = hint.__name__ if isinstance(hint, type) and not str(hint).startswith("collections") else str(hint)
     for long, short in (
@@ -145,14 +128,6 @@ def _typed(hint: Any) -> str:
     ):
         text = text.replace(long, short)
     return text.replace("|", "\\|")
-
-
-def _usual(key: str, name: str) -> str:
-    if name == "InjectOptions" and key == "precise":
-        return "`True`"
-    if name == "MemoryOptions" or USUAL.get(key) is None or key == "where":
-        return ""
-    return f"`{USUAL[key]!r}`"
 
 
 def _replies() -> Iterator[str]:

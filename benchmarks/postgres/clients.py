@@ -2,7 +2,8 @@
 
 usage: python -m benchmarks.postgres.clients ADDRESS NUMBER THREADS SECONDS KIND [PROJECT]  (one process of several)
 Clients are threads of processes, as servers are that share a store. KIND is mixed (of ten calls six are hybrid
-searches, one a search by words, two memories with a vector, and one forgets or changes one) or write.
+searches, one a search by words, two memories with a vector, and one forgets or changes one), write (all to one
+project), apart (each to a project of its own), or bare (an INSERT of the same text into a table with two indexes).
 """
 
 import json
@@ -29,9 +30,10 @@ import recollect
 CLIENTS, PROCESSES, SECONDS = 32, 4, 60.0
 START = 10_000
 """How many memories there are in the beginning."""
-WRITERS = (1, 4, 16)
-WRITING = 10.0
+WRITERS = (1, 8, 32)
+WRITING = float(os.environ.get("RECOLLECT_BENCH_WRITING", "20"))
 """How many seconds writers are counted."""
+TEXTS = 1_000
 ADDED = 60
 """How many memories are added to tell what one takes."""
 
@@ -41,22 +43,30 @@ ADDED = 60
 
 def work(address: str, number: int, threads: int, seconds: float, kind: str, *project: str) -> dict[str, Any]:
     """Let *threads* clients work for so many *seconds*; return what each call took, and what failed."""
-    material = folder_of("zipf", START)
-    questions = read_questions(material)
-    vectors = [tuple(map(float, each)) for each in read_vectors(material, "questions")]
+    if kind == "mixed":
+        material = folder_of("zipf", START)
+        questions = read_questions(material)
+        vectors = [tuple(map(float, each)) for each in read_vectors(material, "questions")]
+    else:
+        questions, vectors = _texts(), [()] * TEXTS
     times: dict[str, list[float]] = defaultdict(list)
     failed: list[str] = []
     print("ready", flush=True)
     sys.stdin.readline()
     until = time.monotonic() + seconds
-    db = recollect.open(address, model="none", project=project[0] if project else None)
+    shared = recollect.open(address, model="none", project=project[0] if project else None)
+    inserted = _insert_into(address) if kind == "bare" else None
 
     def client(which: int) -> None:
         chance = random.Random(1000 * number + which)
+        db = shared.in_project(f"project {number}-{which}") if kind == "apart" else shared
         own: list[int] = []
         while time.monotonic() < until:
             at = chance.randrange(len(questions))
             name, call = _chosen(db, chance, own, questions[at], vectors[at], kind)
+            if inserted is not None:
+                text = f"{questions[at]} was noted as {chance.getrandbits(60):x} by {os.getpid()}"
+                call = lambda: inserted(text)  # noqa: B023, E731  (called at once)
             started = time.perf_counter()
             try:
                 call()
@@ -69,8 +79,21 @@ def work(address: str, number: int, threads: int, seconds: float, kind: str, *pr
         each.start()
     for each in running:
         each.join()
-    db.close()
+    shared.close()
     return {"times": times, "failed": failed}
+
+
+def _texts() -> list[str]:
+    chance = random.Random(5)
+    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(3, 9))) for _ in range(4_000)]
+    return [" ".join(chance.choices(words, k=20)) for _ in range(TEXTS)]
+
+
+def _insert_into(address: str) -> Callable[[str], object]:
+    import psycopg  # noqa: PLC0415  (other clients have no need of it)
+
+    db = psycopg.connect(address.partition("schema=")[0].rstrip("?&"), autocommit=True)
+    return lambda text: db.execute("insert into public.bare (project, content) values ('one', %s)", (text,))
 
 
 def _chosen(
@@ -83,13 +106,13 @@ def _chosen(
 ) -> tuple[str, Callable[[], object]]:
     """Return the next call of a client and its name."""
     text = f"{question} was noted as {chance.getrandbits(60):x} by {os.getpid()}"
-    draw = 8 if kind == "write" else chance.randrange(10)
+    draw = 8 if kind != "mixed" else chance.randrange(10)
     if draw < 6:
         return "search, hybrid", lambda: db.search(question, embedding=tuple(vector), limit=10)
     if draw < 7:
         return "search, words", lambda: db.search(question, mode="keyword", limit=10)
     if draw < 9 or not own:
-        return "add", lambda: own.append(db.add(text, vector=None if kind == "write" else vector).id)
+        return "add", lambda: own.append(db.add(text, vector=vector if kind == "mixed" else None).id)
     row = own.pop(chance.randrange(len(own)))
     if chance.random() < 0.5:
         return "forget", lambda: db.forget(row)
@@ -160,7 +183,7 @@ def mixed(server: str) -> Iterator[Result]:
 MISCOUNTED = """
 select count(*) filter (where (s.documents, s.stem_length, s.exact_length, s.code) is distinct from
   (d.documents, d.stem_length, d.exact_length, d.code)), coalesce(sum(d.documents), 0)
-from collection_stats s full join (
+from (select * from collection_stats where project <> '' or documents > 0) s full join (
   select project, count(*) as documents, sum(stem_length) as stem_length, sum(exact_length) as exact_length,
     sum(code) as code from document group by project
 ) d using (project)
@@ -176,19 +199,33 @@ def _deadlocks(server: str) -> int:
 
 
 def writing(server: str) -> Iterator[Result]:
-    """Yield how many memories a second a schema takes from 1, 4 and 16 writers, and four schemas from four each."""
+    """Yield how many memories a second writers of one project add, and writers of as many projects; and bare rows."""
     address = database(server, "writers", fresh=True)
-    mark = "&" if "?" in address else "?"
-    schemas = [f"{address}{mark}schema=shard_{number}" for number in range(4)]
-    for each in schemas:
-        open_at(each).close()
-    yield from _alone(schemas[0], address)
-    cases = [(f"{count} writers of one schema", schemas[:1], count, min(count, 4)) for count in WRITERS]
-    for name, places, count, processes in [*cases, ("16 writers of four schemas", schemas, 16, 4)]:
+    open_at(address).close()
+    _make_bare_table(address)
+    yield from _alone(address, address)
+    one = [("a bare INSERT of the same text, 1 writer", "bare", 1)]
+    cases = [
+        (f"{count} writers of {'one project' if kind == 'write' else 'as many projects'}", kind, count)
+        for count in WRITERS
+        for kind in ("write", "apart")
+    ]
+    for name, kind, count in [*one, *cases]:
         say(name)
-        told = together(places, clients=count, processes=processes, seconds=WRITING, kind="write")
+        told = together([address], clients=count, processes=min(count, 4), seconds=WRITING, kind=kind)
+        for failure in sorted(set(told["failed"]))[:3]:
+            say(failure)
         taken = sorted(told["times"]["add"])
         yield _quantiles(name, taken, len(taken) / WRITING, section="writing", threads=count)
+
+
+def _make_bare_table(address: str) -> None:
+    import psycopg  # noqa: PLC0415  (clients have no need of it)
+
+    with psycopg.connect(address, autocommit=True) as db:
+        db.execute("create table public.bare (id bigserial primary key, project text not null, content text not null)")
+        db.execute("create index on public.bare (project)")
+        db.execute("create index on public.bare using gin (to_tsvector('simple', content))")
 
 
 def _alone(schema: str, server: str) -> Iterator[Result]:

@@ -1,13 +1,11 @@
 """Section answers: the same ids, scores and outcomes with the index of the store and with the tests' plain one.
 
 Questions of the dev halves of the judged sets are asked of a SQLite store and of the tests' store in memory, which
-looks at everything: MOST of some sets, or with MOST=0 all of all sets. `benchmarks/identical.py` compares generated
-cases.
+looks at everything: MOST of some sets, or with MOST=0 all of all sets. The tests compare generated cases.
 """
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,31 +16,10 @@ from benchmarks.speed.worker import ToolFailed
 
 FEW = "cranfield,zh_cmrc2018"
 """The sets that are asked some questions each time; all of them are asked all questions by `make bench-identical`."""
-GENERATED = ROOT / "benchmarks" / "identical.py"
 
 
 def compare() -> list[Result]:
-    """Return how many answers were compared and how many differ."""
-    return [*_generated(), *_of_sets()]
-
-
-def _generated() -> list[Result]:
-    """Compare generated cases: as many as CASES says."""
-    if not GENERATED.exists():
-        return []
-    done = _run([str(GENERATED), "--cases", os.environ.get("CASES", "20000")])
-    said = (done.stdout.strip().splitlines() or [""])[-1]
-    told = re.match(r"(\d+) questions, (\d+) differences", said)
-    if told is None:
-        raise ToolFailed((done.stderr.strip().splitlines() or ["no word"])[-1])
-    asked, different = map(int, told.groups())
-    return [
-        Result(section="answers", row="generated", engine="recollect", samples=asked, value=float(different), note=said)
-    ]
-
-
-def _of_sets() -> list[Result]:
-    """Ask in a process of its own: it holds two stores."""
+    """Return how many answers were compared and how many differ; in a process of its own, which holds two stores."""
     most = os.environ.get("MOST", "5")
     chosen = ["--sets", FEW] if int(most) else []
     done = _run(["-m", "benchmarks.speed.same_answers", "--most", most, *chosen])

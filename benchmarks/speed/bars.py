@@ -268,15 +268,7 @@ def _stages(known: Known) -> Iterator[Bar]:
 
 
 def _answers(known: Known) -> Iterator[Bar]:
-    generated = known.one("answers", "generated", text="")
-    yield Bar(
-        name="answers that differ, generated cases",
-        unit="",
-        mark=0.0,
-        found=None if generated is None else generated.value,
-        note=generated.note if generated else "",
-    )
-    sets = [each for each in known._results if each.section == "answers" and each.row != "generated"]  # noqa: SLF001
+    sets = [each for each in known._results if each.section == "answers"]  # noqa: SLF001
     asked = sum(each.samples for each in sets)
     yield Bar(
         name="answers that differ, questions of the judged sets",

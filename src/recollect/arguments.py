@@ -8,16 +8,14 @@ from datetime import UTC, date, datetime
 from functools import cache, wraps
 from operator import index
 from pathlib import Path
-from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import (
-    TYPE_CHECKING,
     Any,
     Final,
     Literal,
     ParamSpec,
     TypeVar,
     Union,
-    Unpack,
     get_args,
     get_origin,
     get_type_hints,
@@ -28,9 +26,6 @@ from msgspec.structs import fields, force_setattr
 from recollect.errors import InputError
 from recollect.lazy import regex
 
-if TYPE_CHECKING:
-    from inspect import Signature
-
 P = ParamSpec("P")
 T = TypeVar("T")
 Class = TypeVar("Class", bound=type)
@@ -40,8 +35,7 @@ LARGEST: Final = 2**63
 """From here on a number is too large for any store."""
 _SHOWN: Final = 60
 _SEVERAL: Final = 4
-_MORE: Final = 8
-"""The flags of code that takes *args, and of code that takes **kwargs."""
+"""The flag of code that takes *args."""
 _WANTED: Final[Mapping[Any, str]] = {
     str: "give text",
     bool: "give True or False",
@@ -87,67 +81,23 @@ def shown(value: object) -> str:
 # --- the door -------------------------------------------------------------------------------
 
 
-def guarded(usual: Mapping[str, Any]) -> Callable[[Class], Class]:
-    """Check the arguments of every public method of a class by their declared types.
-
-    *usual* says what a keyword of a typed dictionary is when it is not given, where that is not None.
-    """
-
-    def guard(owner: Class) -> Class:
-        for name, method in list(vars(owner).items()):
-            if callable(method) and not name.startswith("_"):
-                setattr(owner, name, checked(method, usual))
-        return owner
-
-    return guard
+def guarded(owner: Class) -> Class:
+    """Check the arguments of every public method of a class by their declared types."""
+    for name, method in list(vars(owner).items()):
+        if callable(method) and not name.startswith("_"):
+            setattr(owner, name, checked(method))
+    return owner
 
 
-def checked(function: Callable[P, T], usual: Mapping[str, Any] = MappingProxyType({})) -> Callable[P, T]:
-    """Return *function* so that a wrong argument is an InputError that names it, never a TypeError from within.
-
-    Keywords declared as a typed dictionary stand in the signature one by one, for `help` and editors.
-    """
+def checked(function: Callable[P, T]) -> Callable[P, T]:
+    """Return *function* so that a wrong argument is an InputError that names it, never a TypeError from within."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         positional, named = _door(function).admit(args, kwargs)
         return function(*positional, **named)
 
-    if function.__code__.co_flags & _MORE:
-        call.__wrapped__ = _Told(function, usual)  # type: ignore[assignment]
     return call
-
-
-class _Told:
-    """What `inspect.signature` and `help` read of a function that is checked, made when they do."""
-
-    def __init__(self, function: Callable[..., Any], usual: Mapping[str, Any]) -> None:
-        self.__wrapped__, self._usual = function, usual
-
-    @property
-    def __signature__(self) -> "Signature":
-        from inspect import signature  # noqa: PLC0415  (no command needs it)
-
-        return _spread(signature(self.__wrapped__), self._usual)
-
-
-def _spread(declared: "Signature", usual: Mapping[str, Any]) -> "Signature":
-    """Return a signature in which the members of a typed dictionary are keywords of their own."""
-    from inspect import Parameter  # noqa: PLC0415
-
-    parameters: list[Parameter] = []
-    for each in declared.parameters.values():
-        members = _members(each.annotation) if each.kind == Parameter.VAR_KEYWORD else {}
-        parameters += [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=usual.get(name), annotation=hint)
-            for name, hint in members.items()
-        ] or [each]
-    return declared.replace(parameters=parameters)
-
-
-def _members(hint: Any) -> Mapping[str, Any]:
-    """Return the keywords that *hint* has, the typed dictionary of further keywords, with their types."""
-    return get_type_hints(get_args(hint)[0]) if get_origin(hint) is Unpack else {}
 
 
 @cache
@@ -161,28 +111,25 @@ class _Door:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function, code = function, function.__code__
         named = code.co_argcount + code.co_kwonlyargcount
-        several, more = bool(code.co_flags & _SEVERAL), bool(code.co_flags & _MORE)
-        names = code.co_varnames[: named + several + more]
-        self._placed, single, self._several = names[: code.co_argcount], names[:named], names[named : named + several]
-        self._named, self._open = frozenset(single[code.co_posonlyargcount :]), more
+        several = bool(code.co_flags & _SEVERAL)
+        names = code.co_varnames[: named + several]
+        self._placed, single, self._several = names[: code.co_argcount], names[:named], names[named:]
+        self._named = frozenset(single[code.co_posonlyargcount :])
         usual = self._placed[len(self._placed) - len(function.__defaults__ or ()) :]
         self._required = frozenset(single).difference(usual, function.__kwdefaults__ or ())
         told = {name: hint for name, hint in function.__annotations__.items() if name in names}
         # What a method returns is not looked at: its name may be one that only other verbs load.
         self._hints = get_type_hints(SimpleNamespace(__annotations__=told), function.__globals__)
-        self._more: Mapping[str, Any] = _members(self._hints[names[-1]]) if more else {}
 
     def admit(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments as they are declared; refuse what is not."""
         taken, rest = self._placed[: len(args)], args[len(self._placed) :]
-        unknown = () if self._open else kwargs.keys() - self._named
-        if unknown or self._required.difference(taken, kwargs) or not kwargs.keys().isdisjoint(taken):
-            self._bind(args, kwargs)
-        if rest and not self._several:
+        fits = kwargs.keys() <= self._named and kwargs.keys().isdisjoint(taken)
+        if not fits or self._required.difference(taken, kwargs) or (rest and not self._several):
             self._bind(args, kwargs)
         placed = [fitted(value, self._hints.get(name, Any), name) for name, value in zip(taken, args, strict=False)]
         placed += [fitted(value, self._hints.get(name, Any), name) for name in self._several for value in rest]
-        return tuple(placed), {key: fitted(value, self._hint(key), key) for key, value in kwargs.items()}
+        return tuple(placed), {key: fitted(value, self._hints.get(key, Any), key) for key, value in kwargs.items()}
 
     def _bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Refuse arguments that do not fit as Python does."""
@@ -191,22 +138,10 @@ class _Door:
         try:
             signature(self._function).bind(*args, **kwargs)
         except TypeError as error:
-            raise InputError(f"{self._called}: {error}", hint=f"it takes {', '.join(self._names())}") from error
-
-    def _hint(self, keyword: str) -> Any:
-        if keyword in self._named:
-            return self._hints.get(keyword, Any)
-        if keyword not in self._more:
-            raise InputError(f"{self._called} takes no {shown(keyword)}", hint=f"it takes {', '.join(self._names())}")
-        return self._more[keyword]
-
-    @property
-    def _called(self) -> str:
-        return self._function.__name__.strip("_")
-
-    def _names(self) -> list[str]:
-        others = sorted(self._named.difference(self._placed), key=list(self._hints).index)
-        return [*(name for name in (*self._placed, *self._several, *others) if name != "self"), *self._more]
+            others = sorted(self._named.difference(self._placed), key=list(self._hints).index)
+            names = [name for name in (*self._placed, *self._several, *others) if name != "self"]
+            called = self._function.__name__.strip("_")
+            raise InputError(f"{called}: {error}", hint=f"it takes {', '.join(names)}") from error
 
 
 # --- values ---------------------------------------------------------------------------------
@@ -239,8 +174,8 @@ def fitted(value: Any, hint: Any, name: str) -> Any:
     if hint is Any or hint is object:
         return value
     arms = _args(hint) if _origin(hint) in (Union, UnionType) else (hint,)
-    if value is None and NoneType in arms:
-        return None
+    if Any in arms or (value is None and NoneType in arms):
+        return value
     if Path in arms:
         return _path(value, name)
     if date in arms:

@@ -63,6 +63,10 @@ class DropDates(Settings, frozen=True, kw_only=True):
     """Drop date words ("last week") from a plain query if the store has memories of that time."""
 
 
+class Period(Settings, frozen=True, kw_only=True):
+    """List the memories of a period if a plain query asks for nothing else, and read sessions counted in a query."""
+
+
 class Words(Settings, frozen=True, kw_only=True):
     """How the word index is queried."""
 
@@ -248,6 +252,8 @@ class DateBoost(Settings, frozen=True, kw_only=True):
     """Days before or after the date in which the boost fades to about a third."""
     margin_share: Share = 0.0
     """Additional days, as a share of the date's length."""
+    around: Share = 1.0
+    """Share of the boost at the edge of the date, from which it fades."""
     both: Share = 0.0
     """Extra share for a memory that is of the date and mentions it too."""
 
@@ -370,6 +376,7 @@ class Profile(Settings, frozen=True, kw_only=True):
     dedup: Literal["words", "bm25"] = "words"
     """How intake recognizes a duplicate: by the words that differ, or by oro's BM25 and cosine."""
     embed: Embed = Embed()
+    period: Period | None = None
     drop_dates: DropDates | None = None
     words: Words = Words()
     typos: Typos | None = None

@@ -31,6 +31,14 @@ MTIME: Final = "mtime"
 """Its value where the date is that of the file; a weak one: it orders, filters and is shown, no more."""
 
 
+GLOBAL: Final = "global"
+"""The project of what holds in all of a person's projects."""
+STATEMENT_TYPES: Final = ("decision", "preference", "gotcha", "procedure", "fact")
+"""The types of statements that are distilled from recorded sessions; the turns themselves have none of them."""
+DISTILLED: Final = "distilled_from"
+"""The key in the metadata of a statement that names the turn it was distilled from."""
+
+
 class Compared(Struct, frozen=True, kw_only=True):
     """A value that is equal to another whatever the fields in `_not_compared` hold."""
 
@@ -312,7 +320,7 @@ FILTER_FIELDS: Final = (
 """The one table of filters by name; dates and supersession are fields of `Filter` alone."""
 
 
-class Word(Struct, frozen=True, kw_only=True):
+class Word(Struct, frozen=True, kw_only=True, gc=False):
     """A token of the index."""
 
     text: str
@@ -320,21 +328,21 @@ class Word(Struct, frozen=True, kw_only=True):
     weight: float = 1.0
 
 
-class Prefix(Struct, frozen=True, kw_only=True):
+class Prefix(Struct, frozen=True, kw_only=True, gc=False):
     """Every exact form that begins with *text*."""
 
     text: str
     weight: float = 1.0
 
 
-class Phrase(Struct, frozen=True, kw_only=True):
+class Phrase(Struct, frozen=True, kw_only=True, gc=False):
     """Exact forms next to each other, in this order, in one field."""
 
     texts: tuple[str, ...]
     weight: float = 1.0
 
 
-class Bigram(Struct, frozen=True, kw_only=True):
+class Bigram(Struct, frozen=True, kw_only=True, gc=False):
     """Two stems next to each other, in this order, in a title or a body; a bonus that no coverage counts."""
 
     first: str
@@ -446,6 +454,15 @@ class Page(Struct, frozen=True, kw_only=True):
 
     ids: tuple[int, ...]
     total: int
+
+
+class Conversation(Struct, frozen=True, kw_only=True):
+    """One conversation: its project and thread, and when its first and its last turn were said."""
+
+    project: str
+    thread: str
+    start: datetime
+    end: datetime
 
 
 class FactQuery(Struct, frozen=True, kw_only=True):

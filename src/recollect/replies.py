@@ -2,14 +2,16 @@
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, get_args, get_type_hints
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 from msgspec.structs import asdict, force_setattr, replace
 
 from recollect.arguments import fit
 from recollect.errors import InputError, QueryError
+from recollect.parameters import about
 from recollect.records import ALL_PROJECTS, NO_FILTER, Compared, Event, Fact, Filter, Memory, Scope
 from recollect.serialize import serialize
 
@@ -30,15 +32,7 @@ Degraded = Literal[
 
 WEIGHTED: Final = ("words", "vector", "expansion")
 """The kinds of ranking that `Request.weights` may name."""
-RANGES: Final[Mapping[str, tuple[float, float | None]]] = {
-    "alpha": (0.0, 1.0),
-    "min_confidence": (0.0, 1.0),
-    "recency_weight": (0.0, None),
-    "min_similarity": (-1.0, 1.0),
-    "rrf_k": (0.0, None),
-    "min_score": (0.0, None),
-    "timeout": (0.0, None),
-}
+SETTABLE: Final = "program"  # the command line has --set KEY=NUMBER for all of these
 
 
 class Request(Compared, frozen=True, kw_only=True):
@@ -48,38 +42,53 @@ class Request(Compared, frozen=True, kw_only=True):
 
     text: str
     mode: Mode = "hybrid"
-    limit: int | None = None
-    alpha: float | None = None
-    """What the vectors count, the words counting the rest: 0 is a search by words, 1 one by vectors."""
-    embedding: tuple[float, ...] | None = None
-    """The vector to search with, instead of the one the model would make of the text."""
-    min_confidence: float | None = None
-    recency_weight: float | None = None
-    min_similarity: float | None = None
-    rrf_k: float | None = None
-    weights: Mapping[str, float] | None = None
-    """What the kinds of ranking count: words, vector, expansion."""
-    min_score: float | None = None
-    """These six, where given, take the place of what the profile says."""
+    limit: Annotated[int, about("how many hits (5 on a terminal, else what the profile says)", short="n")] | None = None
+    alpha: Annotated[float, about("0 asks words alone, 1 meaning alone", ge=0, le=1, only=SETTABLE)] | None = None
+    min_confidence: (
+        Annotated[float, about("drop hits whose facts are less sure than this", ge=0, le=1, only=SETTABLE)] | None
+    ) = None
+    recency_weight: (
+        Annotated[float, about("how much newer memories are preferred; 0 not at all", ge=0, only=SETTABLE)] | None
+    ) = None
+    min_similarity: (
+        Annotated[float, about("how near in meaning a memory must be to be found by it", ge=-1, le=1, only=SETTABLE)]
+        | None
+    ) = None
+    min_score: Annotated[float, about("drop hits that score less than this", ge=0, only=SETTABLE)] | None = None
+    rrf_k: Annotated[float, about("the k of reciprocal rank fusion", ge=0, only=SETTABLE)] | None = None
+    timeout: Annotated[float, about("give up after this many seconds", ge=0)] | None = None
+    lens: Annotated[str, about("look through this lens")] | None = None
+    intent: Annotated[str, about("what you are after; looks further, however sure the first hit seems")] | None = None
+    precise: Annotated[bool, about("show only the hits that probably answer (all that match)", off="no_precise")] = (
+        False
+    )
+    embedding: (
+        Annotated[
+            tuple[float, ...],
+            about("the vector to search with, instead of the model's own of the query", only="program"),
+        ]
+        | None
+    ) = None
+    weights: (
+        Annotated[
+            Mapping[str, float],
+            about("what the rankings count: words, vector, expansion", only="python", python="Mapping[str, float]"),
+        ]
+        | None
+    ) = None
+    snippets: Annotated[bool, about("cut from each hit what speaks of the query (on)", only="python")] = True
+    cancelled: (
+        Annotated[
+            Any, about("asked now and then; True gives up the search", only="python", python="Callable[[], bool]")
+        ]
+        | None
+    ) = None
     scope: Scope = ALL_PROJECTS
     where: Filter = NO_FILTER
     include_facts: bool = True
-    snippets: bool = True
-    """Whether each hit shows the stretch that speaks of what was asked; who only wants the order saves much time."""
     session: str | None = None
-    lens: str | None = None
     without_model: Literal["keyword", "fail"] = "keyword"
-    """What a search for meaning does when there is no model."""
     facets: bool = False
-    """Whether the whole match set is counted by type, tag, project, source, kind, fact type and month."""
-    precise: bool = False
-    """Whether only hits that probably answer are shown, and none at all where there is no clear answer."""
-    intent: str | None = None
-    """What the asker is after; whoever says so is searched for further, however sure the first hit looks."""
-    timeout: float | None = None
-    """After how many seconds the search is given up with SearchTimeout."""
-    cancelled: Callable[[], bool] | None = None
-    """Asked now and then; once it says yes, the search is given up with SearchCancelled."""
 
     def __post_init__(self) -> None:
         """Refuse what has no meaning."""
@@ -87,7 +96,7 @@ class Request(Compared, frozen=True, kw_only=True):
             fit(self)
         except InputError as error:
             raise QueryError(str(error), hint=error.hint) from error
-        for name, (least, most) in RANGES.items():
+        for name, (least, most) in ranges().items():
             value = getattr(self, name)
             if value is not None and not (least <= value < math.inf and (most is None or value <= most)):
                 bounds = f"at least {least:g}" if most is None else f"from {least:g} to {most:g}"
@@ -112,6 +121,23 @@ class Request(Compared, frozen=True, kw_only=True):
         """Return what a cache may know this request by: every field that is compared, white space collapsed."""
         values = {name: value for name, value in asdict(self).items() if name not in self._not_compared}
         return json.dumps(_plain({**values, "text": " ".join(self.text.split())}), sort_keys=True)
+
+
+@cache
+def ranges() -> Mapping[str, tuple[float, float | None]]:
+    """Return the bounds of each number of a request, as its field declares them."""
+    hints = get_type_hints(Request, include_extras=True)
+    metas = {name: meta for name, hint in hints.items() for meta in _metas(hint) if meta.ge is not None}
+    return {name: (float(meta.ge or 0), meta.le) for name, meta in metas.items()}
+
+
+def _metas(hint: Any) -> Iterator[Meta]:
+    """Yield the descriptions in an annotation."""
+    for each in get_args(hint):
+        if isinstance(each, Meta):
+            yield each
+        else:
+            yield from _metas(each)
 
 
 def _numbers(embedding: Iterable[float]) -> tuple[float, ...]:

@@ -24,7 +24,7 @@ READERS = {
         ENVIRONMENT,
         ("settings.py", "surfaces/front.py", "surfaces/install/commands.py", "surfaces/serve/tracing.py"),
     ),
-    **dict.fromkeys(CLOCK, ("recollection.py", "surfaces/")),
+    **dict.fromkeys(CLOCK, ("workspace.py", "surfaces/")),
 }
 # Starting a process is safe only with a command and a folder that no caller chooses; `python_command` makes ours.
 STARTERS = {
@@ -160,7 +160,7 @@ def test_a_read_of_the_world_is_seen_under_any_name(text: str) -> None:
     assert len(world_read(parse(text, path="search/fit.py"))) == 1
 
 
-@pytest.mark.parametrize("path", ["recollection.py", "surfaces/cli.py"])
+@pytest.mark.parametrize("path", ["workspace.py", "surfaces/cli.py"])
 def test_the_facade_and_the_surfaces_may_read_the_clock(path: str) -> None:
     module = parse("import time\ntime.time()", path=path)
 

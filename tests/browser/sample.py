@@ -15,7 +15,7 @@ def fill(db: Recollection) -> None:
     _decisions(db)
     _facts(db)
     _questionable(db)
-    db.keep_lens(Lens(name="decided", types=("decision",)))
+    db.lenses.keep(Lens(name="decided", types=("decision",)))
     db.search("which port does the staging database use", session="claude-code/4f2a")
     db.search("kubernetes upgrade", session="claude-code/4f2a", mode="keyword")
     db.inject("Prepare the deploy", session="codex/91c0")

@@ -273,7 +273,7 @@ def test_a_token_is_asked_for_and_kept_for_the_tab_alone(made: Path, context: Br
     place = tmp_path / "guarded.db"
     place.write_bytes(made.read_bytes())
     with opened(place) as db, serving(db, Rules(needs_token=True)) as served:
-        secret = db.create_token(name="page", trust="owner").secret
+        secret = db.tokens.create(name="page", trust="owner").secret
         page, address = context.new_page(), f"http://127.0.0.1:{served.port}/#/search?q=staging"
         page.goto(address)
         page.get_by_label("Token", exact=True).fill("wrong")

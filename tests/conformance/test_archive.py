@@ -62,7 +62,7 @@ def lived_in(db: Recollection, folder: Path) -> Recollection:
     for row in (gone.id, hidden.id):
         db.forget(row, reason="no longer true")
     db.pin(first.id)
-    db.keep_lens(Lens(name="work", projects=("shop",), boosts={"type:note": 2.0}))
+    db.lenses.keep(Lens(name="work", projects=("shop",), boosts={"type:note": 2.0}))
     db.store.put_note("tuning", "default", {"kept": []})
     return db
 
@@ -414,7 +414,7 @@ def test_sources_and_notes_come_back_to_their_projects(db: Recollection, tmp_pat
     (tmp_path / "a.md").write_text("# Deploys\n\nWe deploy on Tuesday.\n")
     for view in (db, db.in_project("shop")):
         view.import_(tmp_path / "a.md")
-        view.keep_lens(Lens(name="work", types=("note",)))
+        view.lenses.keep(Lens(name="work", types=("note",)))
     (tmp_path / "a.md").write_text("# Deploys\n\nNobody deploys.\n")
     db.in_project("shop").import_(tmp_path / "a.md", prune=True)
     path = write_archive(db, tmp_path / "all.jsonl")
@@ -433,7 +433,7 @@ def test_an_archive_of_one_project_has_its_own_notes_and_sources(db: Recollectio
     shop = db.in_project("shop")
     for name, view in (("all", db), ("mine", shop)):
         view.import_(tmp_path / "a.md")
-        view.keep_lens(Lens(name=name, types=("note",)))
+        view.lenses.keep(Lens(name=name, types=("note",)))
     path = write_archive(shop, tmp_path / "shop.jsonl")
 
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -12,10 +12,11 @@ from msgspec.structs import replace
 import recollect
 from kit import NOON, STORES, answered, candidates_of
 from recollect.embedders.hashing import HashingEmbedder
+from recollect.embedders.models import Models
 from recollect.errors import UnknownMemory
 from recollect.operations import OPERATIONS
 from recollect.profile import DateBoost, load_profile
-from recollect.recollection import Models, Recollection
+from recollect.recollection import Recollection
 from recollect.records import ALL_PROJECTS, Filter, Memory
 from recollect.replies import Listing, Reply, Request, Share
 from recollect.search.candidates import Candidate

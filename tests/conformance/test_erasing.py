@@ -341,7 +341,7 @@ def test_a_project_is_erased_with_its_name(store: Store) -> None:
 def test_a_lens_on_a_project_that_is_erased_still_works(db: Recollection) -> None:
     db.in_project("p").add(ERASED)
     db.in_project("q").add("the cat sleeps")
-    db.keep_lens(Lens(name="both", projects=("p", "q")))
+    db.lenses.keep(Lens(name="both", projects=("p", "q")))
 
     db.purge(project="p")
 
@@ -427,7 +427,7 @@ def test_a_search_that_is_logged_takes_what_is_too_old_with_it(db: Recollection)
     db.search("today", session="s")
     db.flush()
 
-    assert [each.query for each in db.recalls()] == ["today", "recent"]
+    assert [each.query for each in db.log.recent()] == ["today", "recent"]
 
 
 def test_the_size_of_the_log_is_told(store: Store) -> None:

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from kit import NOON, STORES, archived
-from recollect import Filter, Memory, Recollection
+from recollect import Memory, Recollection
 from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.remember.formats import csv_text
@@ -17,7 +17,6 @@ from recollect.remember.import_files import ImportReport
 from recollect.text.analyser import analyse
 
 SECRET = "ghp_" + "a1B2c3D4" * 5
-OLD = NOON - timedelta(days=400)
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -432,15 +431,6 @@ def test_secrets_are_reported_and_never_reach_the_store(tmp_path: Path) -> None:
     assert sum("[redacted:github]" in text for text in shown) >= 5
 
 
-def test_a_secret_in_a_variant_of_an_export_is_taken_out_too(db: Recollection, tmp_path: Path) -> None:
-    shape = archived(Memory(content="the deploy key"), (f"the deploy key is {SECRET}",))
-    (tmp_path / "all.jsonl").write_text(json.dumps(shape))
-
-    db.import_(tmp_path / "all.jsonl")
-
-    assert db.show(1).wordings == ("the deploy key is [redacted:github]",)
-
-
 def test_secrets_are_kept_when_that_is_wished(db: Recollection, tmp_path: Path) -> None:
     folder = write(tmp_path / "notes", a_md=f"The key is {SECRET}")
 
@@ -453,94 +443,6 @@ def test_secrets_are_kept_when_that_is_wished(db: Recollection, tmp_path: Path) 
 # --- there and back -------------------------------------------------------------------------
 
 
-def exported(db: Recollection, path: Path) -> Path:
-    lines = (json.dumps(archived(*pair), ensure_ascii=False) + "\n" for pair in db.export())
-    path.write_text("".join(lines), encoding="utf-8")
-    return path
-
-
-def without_ids(db: Recollection) -> list[tuple[object, ...]]:
-    """Return what a store holds, with the content of a successor in the place of its id."""
-    pairs = list(db.export())
-    said = {memory.id: memory.content for memory, _ in pairs}
-    return [
-        (replace(memory, id=0, superseded_by=None, updated_at=NOON), said.get(memory.superseded_by or 0), wordings)
-        for memory, wordings in pairs
-    ]
-
-
-def filled(db: Recollection) -> Recollection:
-    """Fill *db* with one of everything, its ids far from those of an empty store."""
-    for n in range(7):
-        db.forget(db.add(f"placeholder {n} {'abc'[n % 3]}").id)
-    db.add("We deploy on Tuesday", type="decision", tags=["a", "b"], source="wiki", line=3, section="A > B", title="T")
-    db.add_all(
-        [Memory(content="an old thing", created_at=OLD, observed_at=OLD, pinned=True, trust="agent", valid_until=NOON)]
-    )
-    db.add("Always run ruff before pyright for linting", confidence=0.5)
-    db.add("Always run ruff before pyright for linting checks", confidence=0.9)
-    db.add("The deploy timeout is 30 seconds")
-    db.add("The deploy timeout is now 60 seconds")
-    db.add("a record", external_id="r-1", metadata={"deep": {"list": [1, None, "x"]}}, project="shop")
-    turns = [Memory(content="Ann: ok", thread="t", turn=n, source="chat.txt") for n in (1, 2)]
-    db.add_all([*turns, Memory(content="数据库\n\t“quoted”", kind="observation")])
-    return db
-
-
-@pytest.mark.parametrize("name", sorted(STORES))
-def test_an_export_comes_back_without_loss(db: Recollection, tmp_path: Path, name: str) -> None:
-    path = exported(filled(db), tmp_path / "all.jsonl")
-    (tmp_path / "other").mkdir()
-    store = STORES[name](tmp_path / "other", analyse)
-
-    with Recollection(store=store, profile=db.profile, clock=lambda: NOON + timedelta(days=9)) as other:
-        first, second = other.import_(path), other.import_(path)
-        superseded = other.list(where=Filter(include_superseded=True), limit=99).total - other.list(limit=99).total
-
-        assert counts(first) == (9, 0, 0, 0)
-        assert counts(second) == (0, 0, 9, 0)
-        assert without_ids(other) == without_ids(db)
-        assert (superseded, other.doctor().problems) == (1, ())
-
-
-def test_an_export_brings_nothing_to_the_store_it_comes_from(db: Recollection, tmp_path: Path) -> None:
-    path = exported(filled(db), tmp_path / "all.jsonl")
-    before = without_ids(db)
-
-    done = db.import_(path)
-    path.unlink()
-    gone = db.import_(tmp_path)
-
-    assert done.memories["new"] == 0
-    assert gone.memories["removed"] == 0
-    assert without_ids(db)[: len(before)] == before
-
-
-def test_a_forgotten_memory_comes_back_forgotten(db: Recollection, tmp_path: Path) -> None:
-    shape = archived(Memory(id=40, content="no longer true", deleted_at=OLD, created_at=OLD), ("not any more",))
-    (tmp_path / "all.jsonl").write_text(json.dumps(shape))
-
-    db.import_(tmp_path / "all.jsonl")
-    hidden = contents(db)
-    db.restore(1)
-
-    assert hidden == set()
-    assert db.show(1).memory.created_at == OLD
-    assert (db.show(1).events[-1].verb, db.show(1).events[-1].at) == ("restore", NOON)
-    assert contents(db, "any more") == {"no longer true"}
-
-
-def test_an_older_export_does_not_undo_a_later_change(db: Recollection, tmp_path: Path) -> None:
-    db.add("status is open", external_id="t-1")
-    path = exported(db, tmp_path / "all.jsonl")
-    db.add("status is closed", external_id="t-1")
-
-    done = db.import_(path)
-
-    assert counts(done) == (0, 0, 1, 0)
-    assert contents(db) == {"status is closed"}
-
-
 def test_an_archive_of_another_form_is_refused_in_one_line(db: Recollection, tmp_path: Path) -> None:
     (tmp_path / "all.jsonl").write_text('{"recollect": 1, "content": "a note"}')
 
@@ -548,13 +450,3 @@ def test_an_archive_of_another_form_is_refused_in_one_line(db: Recollection, tmp
 
     assert "is not an archive that can be read (form 1)" in problem.reason
     assert contents(db) == set()
-
-
-def test_an_export_cannot_make_itself_more_trusted_than_its_door(db: Recollection, tmp_path: Path) -> None:
-    path = exported(filled(db), tmp_path / "all.jsonl")
-    store = STORES["memory"](tmp_path, analyse)
-
-    with Recollection(store=store, profile=db.profile, clock=lambda: NOON) as other:
-        other.import_(path, trust="agent")
-
-        assert {memory.trust for memory, _ in other.export()} == {"agent"}

@@ -192,23 +192,6 @@ def test_a_superseded_memory_is_hidden_by_default_and_shown_on_request(db: Recol
     }
 
 
-def test_each_of_three_superseding_values_answers_at_its_time(db: Recollection, clock: Clock) -> None:
-    values = ("The office is in Berlin", "The office is in Lisbon", "The office is in Porto")
-    rows = []
-    for number, text in enumerate(values):
-        clock.now = NOON + number * 10 * DAY
-        rows.append(db.add(text).id)
-        if number and db.show(rows[-2]).memory.superseded_by is None:
-            db.supersede(rows[-2], rows[-1])
-    clock.now = NOON + 90 * DAY
-
-    believed = [found(db, "office", where=Filter(as_of=NOON + days * DAY)) for days in (5, 15, 25)]
-
-    assert believed == [[values[0]], [values[1]], [values[2]]]
-    assert found(db, "office", where=Filter(as_of=NOON - DAY)) == []
-    assert found(db, "office") == [values[2]]
-
-
 def test_a_timeline_tells_the_oldest_first_with_what_was_superseded(db: Recollection, clock: Clock) -> None:
     old = db.add("The office is in Berlin")
     clock.now += DAY
@@ -312,8 +295,8 @@ def test_feedback_is_counted_and_moves_the_facts(db: Recollection, clock: Clock)
 def test_a_lens_filters_boosts_and_is_logged(db: Recollection) -> None:
     note = db.add("deploy on fridays is fine", type="note")
     decision = db.add("deploy decisions are made by the team", type="decision", tags=("ops",))
-    db.keep_lens(Lens(name="decided", types=("decision",)))
-    db.keep_lens(Lens(name="ops", boosts={"tag:ops": 1.9}))
+    db.lenses.keep(Lens(name="decided", types=("decision",)))
+    db.lenses.keep(Lens(name="ops", boosts={"tag:ops": 1.9}))
 
     assert [hit.id for hit in db.search("deploy", lens="decided").hits] == [decision.id]
     boosted = db.search("deploy", lens="ops", session="s")
@@ -326,15 +309,15 @@ def test_a_lens_filters_boosts_and_is_logged(db: Recollection) -> None:
 
 def test_a_boost_is_bounded_and_a_lens_can_be_dropped(db: Recollection) -> None:
     db.add("deploy", type="decision")
-    db.keep_lens(Lens(name="loud", boosts={"type:decision": 100.0}))
+    db.lenses.keep(Lens(name="loud", boosts={"type:decision": 100.0}))
 
     assert db.search("deploy", lens="loud").hits[0].factors["lens"] == 2.0
-    assert [lens.name for lens in db.lenses()] == ["loud"]
-    db.drop_lens("loud")
+    assert [lens.name for lens in db.lenses.list()] == ["loud"]
+    db.lenses.drop("loud")
     with pytest.raises(InputError, match="no lens"):
         db.search("deploy", lens="loud")
     with pytest.raises(InputError):
-        db.keep_lens(Lens(name="x", boosts={"colour:red": 2.0}))
+        db.lenses.keep(Lens(name="x", boosts={"colour:red": 2.0}))
 
 
 # --- telling and hearing --------------------------------------------------------------------
@@ -564,14 +547,6 @@ def test_a_restatement_is_one_memory_with_the_higher_confidence(db: Recollection
     assert db.show(one.id).memory.confidence == 0.9
 
 
-@pytest.mark.case(83)
-def test_two_unrelated_memories_are_two(db: Recollection) -> None:
-    db.add("always run ruff before pyright for linting")
-    db.add("lunch is served at noon")
-
-    assert db.stats().memories == 2
-
-
 # --- oro's intake ---------------------------------------------------------------------------
 
 LINT = "Run the linter before the type checker so that formatting noise never hides a real error"
@@ -682,6 +657,6 @@ def test_what_was_recalled_a_moment_ago_is_told(db: Recollection) -> None:
     for query in ("harbour", "ferry", "lighthouse"):
         db.search(query, session="now")
 
-    assert [each.query for each in db.recalls(session="now")] == ["lighthouse", "ferry", "harbour"]
+    assert [each.query for each in db.log.recent(session="now")] == ["lighthouse", "ferry", "harbour"]
     assert db.stats().log.recalls == 3
-    assert {query for query, _ in db.unanswered()} == {"harbour", "ferry", "lighthouse"}
+    assert {query for query, _ in db.log.unanswered()} == {"harbour", "ferry", "lighthouse"}

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 import recollect
 from kit import NOON, STORES
 from recollect.embedders.hashing import HashingEmbedder
+from recollect.embedders.models import Models
 from recollect.errors import InputError, ModelError
 from recollect.profile import BUILT_IN, load_profile
-from recollect.recollection import Models, Recollection
+from recollect.recollection import Recollection
 from recollect.records import ALL_PROJECTS, Filter
 from recollect.text.analyser import analyse
 from recollect.vectors import Vector
@@ -88,17 +89,6 @@ def test_hybrid_is_the_default_and_shows_each_memory_once_with_both_scores(db: R
     assert best.semantic_score is not None
     assert (best.effective_confidence, best.facts) == (1.0, ())
     assert "[" in best.snippet
-
-
-@pytest.mark.case(16)
-@pytest.mark.req("C-16")
-@pytest.mark.parametrize("profile", BUILT_IN)
-@pytest.mark.parametrize("query", ["docker deployment", "garden lunch", "spaces", "what about two reviewers at night"])
-def test_alpha_zero_is_keyword_and_alpha_one_is_semantic_to_the_id(db: Recollection, profile: str, query: str) -> None:
-    words, meaning = (db.search(query, mode=mode, profile=profile) for mode in ("keyword", "semantic"))
-
-    assert ids(db.search(query, alpha=0.0, profile=profile)) == ids(words)
-    assert ids(db.search(query, alpha=1.0, profile=profile)) == ids(meaning)
 
 
 @pytest.mark.req("C-14", "N-05")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kit import NOON, STORES, asking, plain
+from kit import NOON, STORES, asking, counted_calls, plain
 from recollect.errors import StoreBusy
 from recollect.records import ALL_PROJECTS, NO_FILTER, Insert, Memory
 from recollect.stores.sql import SqlStore, rebuild
@@ -38,6 +38,16 @@ def until(is_so: Callable[[], bool]) -> None:
             return
         pause.wait(0.01)
     raise AssertionError("what had to come did not")
+
+
+@pytest.mark.parametrize("name", ["postgres", "sqlite"])
+def test_a_new_store_is_opened_without_building_an_index(tmp_path: Path, name: str) -> None:
+    with counted_calls() as calls:
+        opened = STORES[name](tmp_path, plain)
+    assert isinstance(opened, SqlStore)
+    assert (calls["mark_new"], calls["_rebuilt"]) == (1, 0)
+    assert opened.check() == ()
+    opened.close()
 
 
 def test_a_live_rebuild_renews_its_lease_and_a_second_one_waits_for_it(

@@ -412,7 +412,7 @@ def test_why_tells_how_far_below_the_floor_a_memory_lies(db: Recollection) -> No
 
 def test_why_names_the_stage_at_which_a_memory_left(db: Recollection) -> None:
     repeat = db.add("deploy the SERVICE, with docker, on fridays!", external_id="again").id
-    db.keep_lens(Lens(name="decided", types=("decision",)))
+    db.lenses.keep(Lens(name="decided", types=("decision",)))
     far = replace(db.profile.retrieve, depth=1)
 
     assert blocked(db, repeat, "deploy docker service", limit=10) == "near_repeat"

@@ -84,24 +84,24 @@ def embedded(db: Recollection) -> list[str]:
 
 def test_a_root_is_imported_again_as_it_was_imported(db: Recollection, tmp_path: Path) -> None:
     folder = write(tmp_path / "notes", a="The port is 8080.")
-    kept = db.keep_root(folder, trust="agent")
-    first = db.import_roots()
+    kept = db.roots.add(folder, trust="agent")
+    first = db.roots.import_()
     write(folder, b="The host is db1.")
 
-    second = db.import_roots()
+    second = db.roots.import_()
 
-    assert db.roots() == (kept,)
+    assert db.roots.list() == (kept,)
     assert (first.memories["new"], second.memories["new"], second.files["skipped"]) == (1, 1, 1)
     assert {db.show(row).memory.trust for row in (1, 2)} == {"agent"}
 
 
 def test_a_root_is_read_again_as_the_format_it_was_read_as(db: Recollection, tmp_path: Path) -> None:
     folder = write(tmp_path / "notes", a="# Not a heading\n\nThe port is 8080.")
-    kept = db.keep_root(folder / "a.md", as_="text")
+    kept = db.roots.add(folder / "a.md", as_="text")
 
-    db.import_roots()
+    db.roots.import_()
 
-    assert db.roots() == (kept,)
+    assert db.roots.list() == (kept,)
     assert {db.show(row).memory.content for row in (1, 2)} == {"# Not a heading", "The port is 8080."}
 
 
@@ -111,34 +111,34 @@ def test_what_a_program_keeps_is_a_root_by_its_name(
     place = write(tmp_path / "claude", CLAUDE="Use tabs.")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(place))
 
-    kept = db.keep_root(from_="claude-code")
-    report = db.import_roots()
-    db.drop_root("claude-code")
+    kept = db.roots.add(from_="claude-code")
+    report = db.roots.import_()
+    db.roots.remove("claude-code")
 
-    assert (kept.name, kept.path, report.memories["new"], db.roots()) == ("claude-code", "", 1, ())
+    assert (kept.name, kept.path, report.memories["new"], db.roots.list()) == ("claude-code", "", 1, ())
 
 
 def test_roots_belong_to_a_project(db: Recollection, tmp_path: Path) -> None:
     ours, theirs = write(tmp_path / "ours", a="Ours."), write(tmp_path / "theirs", a="Theirs.")
-    db.in_project("ours").keep_root(ours)
-    db.in_project("theirs").keep_root(theirs)
+    db.in_project("ours").roots.add(ours)
+    db.in_project("theirs").roots.add(theirs)
 
-    report = db.import_roots()
+    report = db.roots.import_()
 
-    assert [each.path for each in db.in_project("ours").roots()] == [ours.as_posix()]
-    assert [each.project for each in db.roots()] == ["ours", "theirs"]
+    assert [each.path for each in db.in_project("ours").roots.list()] == [ours.as_posix()]
+    assert [each.project for each in db.roots.list()] == ["ours", "theirs"]
     assert report.memories["new"] == 2
     assert {db.show(row).memory.project for row in (1, 2)} == {"ours", "theirs"}
 
 
 def test_a_path_within_a_root_is_no_root_of_its_own(db: Recollection, tmp_path: Path) -> None:
     folder = write(tmp_path / "notes", a="A.")
-    db.keep_root(folder)
+    db.roots.add(folder)
 
-    db.keep_root(folder / "a.md")
-    db.keep_root(folder / "a.md", trust="untrusted")
+    db.roots.add(folder / "a.md")
+    db.roots.add(folder / "a.md", trust="untrusted")
 
-    assert [(each.path, each.trust) for each in db.roots()] == [
+    assert [(each.path, each.trust) for each in db.roots.list()] == [
         (folder.as_posix(), "owner"),
         (f"{folder.as_posix()}/a.md", "untrusted"),
     ]
@@ -146,32 +146,32 @@ def test_a_path_within_a_root_is_no_root_of_its_own(db: Recollection, tmp_path: 
 
 def test_a_root_that_is_dropped_leaves_its_memories(db: Recollection, tmp_path: Path) -> None:
     folder = write(tmp_path / "notes", a="The port is 8080.")
-    db.keep_root(folder)
-    db.import_roots()
+    db.roots.add(folder)
+    db.roots.import_()
 
-    db.drop_root(folder)
+    db.roots.remove(folder)
 
-    assert (db.roots(), db.show(1).memory.content) == ((), "The port is 8080.")
+    assert (db.roots.list(), db.show(1).memory.content) == ((), "The port is 8080.")
     with pytest.raises(InputError, match="is no root"):
-        db.drop_root(folder)
+        db.roots.remove(folder)
     with pytest.raises(InputError, match="no roots are kept here"):
-        db.import_roots()
+        db.roots.import_()
 
 
 def test_a_root_that_is_away_is_told_and_nothing_is_forgotten(db: Recollection, tmp_path: Path) -> None:
     folder = write(tmp_path / "notes", a="The port is 8080.")
-    db.keep_root(folder)
-    db.import_roots()
+    db.roots.add(folder)
+    db.roots.import_()
     folder.rename(tmp_path / "elsewhere")
 
-    report = db.import_roots()
+    report = db.roots.import_()
 
     assert (report.files["failed"], report.memories["removed"], db.show(1).memory.deleted_at) == (1, 0, None)
 
 
 def test_a_path_that_holds_a_secret_is_not_kept(db: Recollection, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this path cannot be kept"):
-        db.keep_root(tmp_path / TOKEN)
+        db.roots.add(tmp_path / TOKEN)
 
 
 # --- vectors after the words ----------------------------------------------------------------

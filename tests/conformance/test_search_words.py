@@ -1,7 +1,6 @@
 """Searching by word: what a question finds, in which order, on every store."""
 
 from datetime import timedelta
-from math import prod
 from pathlib import Path
 
 import pytest
@@ -225,45 +224,37 @@ def test_nothing_but_exclusions_finds_nothing(db: Recollection) -> None:
 
 
 @pytest.mark.req("C-03", "C-04")
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("deployment OR shipping", [1, 2, 3]),
-        ("deployment AND friday", [1]),
-        ("deployment NOT fridays", [3]),
-        ("(shipping OR deploying) NOT friday", [2, 3]),
-    ],
-)
-def test_operators_find_word_forms_in_cortex_as_its_tokenizer_does(
-    db: Recollection, query: str, expected: list[int]
-) -> None:
+def test_operators_find_word_forms_in_cortex_as_its_tokenizer_does(db: Recollection) -> None:
+    expected = {
+        "deployment OR shipping": [1, 2, 3],
+        "deployment AND friday": [1],
+        "deployment NOT fridays": [3],
+        "(shipping OR deploying) NOT friday": [2, 3],
+    }
     remember(db, "we deployed it on Friday", "the parcel was shipped", "who deploys today")
     db.add_all(crowd(20))
 
-    assert sorted(found(db, query, profile="cortex")) == expected
+    assert {query: sorted(found(db, query, profile="cortex")) for query in expected} == expected
     assert found(db, "deployment OR shipping") == []  # elsewhere operators ask for exact words
 
 
 @pytest.mark.req("C-03", "C-04")
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("fox AND dog", {3}),
-        ("fox OR dog", {1, 2, 3}),
-        ("(fox OR dog) NOT cat", {1, 3}),
-        ("fox OR (dog AND cat)", {1, 2, 3}),
-        ("(fox OR cat) AND dog", {2, 3}),
-        ('"a fox" OR ca*', {1, 2, 3}),
-        ("fox -dog", {1}),
-        ("fox and dog", {1, 2, 3}),
-        ("fox not dog", {1, 2, 3}),
-    ],
-)
-def test_operators_are_upper_case_and_group(db: Recollection, query: str, expected: set[int]) -> None:
+def test_operators_are_upper_case_and_group(db: Recollection) -> None:
+    expected = {
+        "fox AND dog": {3},
+        "fox OR dog": {1, 2, 3},
+        "(fox OR dog) NOT cat": {1, 3},
+        "fox OR (dog AND cat)": {1, 2, 3},
+        "(fox OR cat) AND dog": {2, 3},
+        '"a fox" OR ca*': {1, 2, 3},
+        "fox -dog": {1},
+        "fox and dog": {1, 2, 3},
+        "fox not dog": {1, 2, 3},
+    }
     remember(db, "a fox", "dog with cat", "a fox with a dog")
     db.add_all(crowd(20))
 
-    assert set(found(db, query)) == expected
+    assert {query: set(found(db, query)) for query in expected} == expected
 
 
 @pytest.mark.case(49)
@@ -446,9 +437,8 @@ def test_a_question_of_nothing_but_filters_lists_what_they_admit(db: Recollectio
 
 
 @pytest.mark.req("O-06", "E-19")
-@pytest.mark.parametrize(
-    ("query", "where"),
-    [
+def test_filters_narrow_a_search(db: Recollection) -> None:
+    asked = [
         ("cat type:decision", Filter()),
         ("cat tag:pets", Filter()),
         ('cat tag:"house pets"', Filter()),
@@ -463,9 +453,7 @@ def test_a_question_of_nothing_but_filters_lists_what_they_admit(db: Recollectio
         ("cat", Filter(sources=("notes",))),
         ("cat", Filter(since=NOON - timedelta(days=40), until=NOON - timedelta(days=10))),
         ("cat type:decision", Filter(tags=("pets",))),
-    ],
-)
-def test_filters_narrow_a_search(db: Recollection, query: str, where: Filter) -> None:
+    ]
     wanted = db.add(
         "the cat sleeps",
         type="decision",
@@ -477,7 +465,7 @@ def test_filters_narrow_a_search(db: Recollection, query: str, where: Filter) ->
     ).id
     db.add("another cat", tags=["dogs"], source="other/b.md")
 
-    assert found(db, query, where=where) == [wanted]
+    assert [pair for pair in asked if found(db, pair[0], where=pair[1]) != [wanted]] == []
 
 
 @pytest.mark.req("E-19")
@@ -491,14 +479,6 @@ def test_a_recollection_of_one_project_sees_that_project_only(db: Recollection) 
     assert [memory.id for memory in db.list().memories] == [mine]
     db.project = None
     assert found(db, "cat project:theirs") == [theirs]
-
-
-@pytest.mark.case(112)
-@pytest.mark.parametrize("empty", [Filter(types=()), Filter(tags=()), Filter(kinds=()), Filter(sources=())])
-def test_an_empty_list_of_wishes_admits_nothing(db: Recollection, empty: Filter) -> None:
-    remember(db, "cat")
-
-    assert found(db, "cat", where=empty) == found(db, "", where=empty) == []
 
 
 def test_a_filter_that_hides_every_match_is_named_as_the_reason(db: Recollection) -> None:
@@ -533,19 +513,6 @@ def test_a_forgotten_memory_never_comes_back_until_it_is_restored(db: Recollecti
     assert set(found(db, "cat")) == {gone, stays}
 
 
-@pytest.mark.req("N-07")
-def test_indexes_made_anew_from_the_memories_give_the_same_answers(db: Recollection) -> None:
-    remember(db, *TEN, "数据库的关键词检索")
-    queries = ("Go", "deploy*", '"garbage collection"', "检索", "the memory of Go programs")
-    before = [(hit.id, hit.score) for query in queries for hit in db.search(query).hits]
-
-    count = db.reindex()
-
-    assert count == 11
-    assert [(hit.id, hit.score) for query in queries for hit in db.search(query).hits] == before
-    assert db.doctor().problems == ()
-
-
 @pytest.mark.req("C-18", "B-02")
 @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
 @pytest.mark.parametrize("profile", BUILT_IN)
@@ -558,16 +525,6 @@ def test_words_are_always_searched_and_what_could_not_run_is_named(db: Recollect
     assert [(hit.id, hit.match_type) for hit in reply.hits] == [(row, "bm25")]
     assert reply.mode == mode
     assert reply.degraded == (None if mode == "keyword" else "no_model")
-
-
-def test_the_explanation_adds_up_to_the_score(db: Recollection) -> None:
-    remember(db, *TEN)
-
-    hits = db.search("memory Go deployment").hits
-
-    assert len(hits) > 3
-    for hit in hits:
-        assert hit.score == pytest.approx(sum(share.points for share in hit.shares) * prod(hit.factors.values()))
 
 
 # --- words next to each other ---------------------------------------------------------------

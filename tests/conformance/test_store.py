@@ -181,9 +181,15 @@ def test_a_shared_store_ranks_each_project_as_if_it_were_alone(store: Store) -> 
 
 
 @pytest.mark.req("O-06", "E-19")
-@pytest.mark.parametrize(
-    ("where", "expected"),
-    [
+def test_filters_are_inside_every_question_and_combine(store: Store) -> None:
+    add(
+        store,
+        Memory(content="cat", type="decision", tags=("a",), source="notes/a.md"),
+        Memory(content="cat", tags=("a", "b"), source="notes/b.md", observed_at=NOON - DAY),
+        Memory(content="cat", tags=("c",), kind="observation", source="other/c.md"),
+    )
+
+    for where, expected in (
         (Filter(types=("decision",)), {1}),
         (Filter(types=("decision", "note")), {1, 2, 3}),
         (Filter(tags=("a",)), {1, 2}),
@@ -197,19 +203,10 @@ def test_a_shared_store_ranks_each_project_as_if_it_were_alone(store: Store) -> 
         (Filter(until=NOON), {2}),
         (Filter(since=NOON - DAY, until=NOON + DAY), {1, 2, 3}),
         (Filter(types=("note",), tags=("a",)), {2}),
-    ],
-)
-def test_filters_are_inside_every_question_and_combine(store: Store, where: Filter, expected: set[int]) -> None:
-    add(
-        store,
-        Memory(content="cat", type="decision", tags=("a",), source="notes/a.md"),
-        Memory(content="cat", tags=("a", "b"), source="notes/b.md", observed_at=NOON - DAY),
-        Memory(content="cat", tags=("c",), kind="observation", source="other/c.md"),
-    )
-
-    assert set(found(store, "cat", where=where)) == expected
-    assert set(store.browse(scope=ALL_PROJECTS, where=where, limit=9).ids) == expected
-    assert set(in_text(store, ["cat"], scope=ALL_PROJECTS, where=where)) == expected
+    ):
+        assert set(found(store, "cat", where=where)) == expected
+        assert set(store.browse(scope=ALL_PROJECTS, where=where, limit=9).ids) == expected
+        assert set(in_text(store, ["cat"], scope=ALL_PROJECTS, where=where)) == expected
 
 
 @pytest.mark.case(112)
@@ -527,3 +524,19 @@ def test_odd_characters_are_kept_as_they_are(store: Store) -> None:
     rows = add(store, *texts)
 
     assert [memory.content for memory in store.load(rows, scope=ALL_PROJECTS).values()] == texts
+
+
+def test_conversations_come_by_when_they_began_from_either_end(store: Store) -> None:
+    told = [("b", 2), ("a", 1), ("b", 5), ("c", 3), (None, 0)]
+    add(store, *(Memory(content=f"{name} {day}", thread=name, observed_at=NOON + day * DAY) for name, day in told))
+    add(store, Memory(content="elsewhere", project="shop", thread="d", observed_at=NOON))
+    here = Scope(projects=frozenset({Memory(content="").project}))
+
+    first = store.conversations(scope=here, where=ANY, limit=2)
+    latest = store.conversations(scope=here, where=Filter(until=NOON + 3 * DAY), limit=9, offset=1, latest=True)
+
+    assert [(each.thread, each.start, each.end) for each in first] == [
+        ("a", NOON + DAY, NOON + DAY),
+        ("b", NOON + 2 * DAY, NOON + 5 * DAY),
+    ]
+    assert [each.thread for each in latest] == ["a"]

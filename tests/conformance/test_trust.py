@@ -314,7 +314,8 @@ def test_what_a_writer_states_is_kept_and_counts_no_further_than_its_trust(db: R
 
     rows = [added, batch.id, captured.id]
     assert [db.show(row).memory.confidence for row in rows] == [1.0] * 3
-    assert [each.confidence for each in db.store.traits(rows, scope=ALL_PROJECTS).values()] == [most] * 3
+    caps = [most, most, min(most, CONFIDENCE_CAPS["agent"])]  # what is captured is an agent's word at most
+    assert [each.confidence for each in db.store.traits(rows, scope=ALL_PROJECTS).values()] == caps
     assert all(fact.confidence <= most for fact in db.facts())
 
 

@@ -24,16 +24,16 @@ TUNED = {
 
 def test_a_lens_of_one_project_is_neither_seen_nor_used_in_another(db: Recollection) -> None:
     mine, yours = db.in_project("mine"), db.in_project("yours")
-    mine.keep_lens(Lens(name="work", types=("decision",)))
+    mine.lenses.keep(Lens(name="work", types=("decision",)))
 
-    seen = [[lens.name for lens in view.lenses()] for view in (mine, yours, db)]
+    seen = [[lens.name for lens in view.lenses.list()] for view in (mine, yours, db)]
 
     assert seen == [["work"], [], []]
     for view in (yours, db):
         with pytest.raises(InputError, match="no lens is called 'work'"):
             view.search("anything", lens="work")
         with pytest.raises(InputError):
-            view.drop_lens("work")
+            view.lenses.drop("work")
     assert mine.search("anything", lens="work").hits == ()
 
 

@@ -73,7 +73,7 @@ def make(history: History) -> None:
             db.supersede(row, by)
     for row in chance.sample(rows, 4):
         db.forget(row, reason=history.words[row][0])
-    db.keep_lens(Lens(name="both", projects=("p", "q")))
+    db.lenses.keep(Lens(name="both", projects=("p", "q")))
     db.reindex()
 
 

@@ -90,13 +90,13 @@ def _memories(db: str) -> int:
 
 
 def _daemon(folder: Path, _home: Path, env: dict[str, str]) -> None:
-    _run(folder, env, "init")
+    _run(folder, env, "store", "init")
     _run(folder, env, "daemon", "start")
     _run(folder, env, "daemon", "stop")
 
 
 def _auto(folder: Path, _home: Path, env: dict[str, str]) -> None:
-    _run(folder, env, "init")
+    _run(folder, env, "store", "init")
     _run(folder, {**env, "RECOLLECT_DAEMON": "auto"}, "stats")
     _wait_until(lambda: Path(f"{env['RECOLLECT_DB']}.serve").exists())
     _run(folder, env, "daemon", "stop")

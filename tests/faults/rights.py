@@ -127,7 +127,7 @@ def make_store(path: Path) -> None:
         db.add("The harbour has an old lighthouse", trust="agent")
         db.add("A stranger says that lunch is free", trust="untrusted")
         db.pin(db.add("Tests run before each release", trust="agent").id)
-        db.create_lens("kept", type="decision")
+        db.lenses.create("kept", type="decision")
         db.search("port", session="s")
     with recollect.open(path, model="none", project=OTHER) as db:
         db.add("Another project has a port of its own")

@@ -63,7 +63,7 @@ def _served() -> Iterator[tuple[int, str]]:
         path = Path(folder, "store.db")
         with recollect.open(path, model="none") as db:
             db.add("We ship on Tuesdays", project="atlas")
-            token = db.create_token(name="stranger", project="atlas", read_only=True).secret
+            token = db.tokens.create(name="stranger", project="atlas", read_only=True).secret
         kept = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
         env = {**kept, "RECOLLECT_DB": str(path), "RECOLLECT_MODEL": "none", "HOME": folder, "RECOLLECT_CONFIG": ""}
         command = [sys.executable, "-P", "-m", "recollect", "serve", "--port", "0"]

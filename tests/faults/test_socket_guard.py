@@ -1,5 +1,6 @@
 """The guard around the suite refuses every way to another machine, also in processes that tests start."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -53,7 +54,8 @@ def test_a_test_that_opens_such_a_socket_fails_though_the_error_is_swallowed(tmp
     (tmp_path / "requirements.toml").write_text("")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", str(test)]
 
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)  # noqa: S603
+    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, cwd=tmp_path)  # noqa: S603
 
     assert done.returncode == 1, done.stdout
     assert "sockets to other machines" in done.stdout

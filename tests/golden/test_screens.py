@@ -1,4 +1,4 @@
-"""What people see in a terminal of 60, 80 and 140 columns, kept as text: the real program in a real terminal."""
+"""What people see in a terminal of 60 and 140 columns, kept as text: the real program in a real terminal."""
 
 import json
 import re
@@ -12,7 +12,7 @@ import recollect
 from kit import NOON
 from screen import on_a_screen
 
-WIDTHS = (60, 80, 140)
+WIDTHS = (60, 140)
 NOTES = [
     {
         "content": "We deploy every Tuesday at 10:00 with Docker from the main branch. A change that misses the "
@@ -68,8 +68,6 @@ def folder(tmp_path: Path) -> Path:
         ("stats", ("stats", "--db", "notes.db"), 0),
         ("error", ("search", "deploy", "--since", "the day before the big release of the year"), 2),
         ("error-verb", ("serch", "deploy"), 2),
-        ("help", ("--help",), 0),
-        ("help-list", ("list", "--help"), 0),
     ],
 )
 def test_a_screen_looks_as_it_did(folder: Path, name: str, words: tuple[str, ...], code: int, columns: int) -> None:
@@ -77,6 +75,14 @@ def test_a_screen_looks_as_it_did(folder: Path, name: str, words: tuple[str, ...
 
     assert screen.code == code
     assert matches(f"screens/{name}.{columns}.txt", "\n".join(screen.lines))
+
+
+def test_the_help_fits_on_one_screen(folder: Path) -> None:
+    screen = on_a_screen("--help", folder=folder, columns=80)
+
+    assert len(screen.lines) <= 50
+    assert max(map(len, screen.lines)) <= 80
+    assert [name for name in ("search", "inject", "doctor", "tune") if name not in " ".join(screen.lines)] == []
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
@@ -124,7 +130,13 @@ def test_stored_codes_never_reach_the_terminal(folder: Path) -> None:
     with recollect.open(folder / "notes.db", model="none") as db:
         db.add(hostile, title=hostile, source=f"https://example.org/{hostile}", type=hostile, tags=(hostile,))
 
-    for words in (("search", "parrot"), ("list",), ("show", "8"), ("open", "8"), ("timeline", "parrot")):
+    for words in (
+        ("search", "parrot"),
+        ("list",),
+        ("show", "8"),
+        ("show", "open", "8"),
+        ("list", "timeline", "parrot"),
+    ):
         sent = on_a_screen(*words, folder=folder, EDITOR="").sent
 
         assert "\x1b[31m" not in sent

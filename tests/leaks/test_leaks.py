@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_no_awaited_method_tells_of_another_project(db: Recollection, folder: Pa
     ours = AsyncRecollection(db).in_project(OURS)
 
     for args, more in methods(folder)[name]:
-        told = called(getattr(ours, name), args, dict(more))
+        told = called(attrgetter(name)(ours), args, dict(more))
 
         assert leaked(told, (args, more)) == set(), (args, more, told)
 

@@ -4,17 +4,31 @@ import asyncio
 import inspect
 import json
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 from kit import answered
 from recollect import RecollectError, Recollection
 from recollect.operations.answer import Operation
 from recollect.serialize import serialize
+from recollect.workspace import NAMESPACES
 
 
 def public(kind: type) -> set[str]:
-    """Return the methods of *kind* that anybody may call."""
-    return {name for name, each in vars(kind).items() if not name.startswith("_") and callable(each)}
+    """Return the methods of *kind* that anybody may call, those of its namespaces by their dotted names."""
+    named = inspect.getmembers(kind, inspect.isfunction)
+    spaces = {name: inspect.signature(getattr(kind, name).fget).return_annotation for name in NAMESPACES}
+    return {name for name, _ in named if not name.startswith("_")} | {
+        f"{space}.{name}"
+        for space, each in spaces.items()
+        for name in public_names(space if isinstance(each, str) else each)
+    }
+
+
+def public_names(space: str | type) -> list[str]:
+    """Return the methods of a namespace."""
+    kind = getattr(import_module(f"recollect.workspace.{space}"), space.title()) if isinstance(space, str) else space
+    return [name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")]
 
 
 def answer(operation: Operation, db: Recollection, values: dict[str, Any]) -> str:

@@ -31,12 +31,12 @@ def whole(db: Recollection) -> list[object]:
     rows = theirs.store.load(range(1, 100), scope=theirs.scope)
     return [
         *(theirs.show(row) for row in rows),
-        theirs.lenses(),
-        theirs.roots(),
+        theirs.lenses.list(),
+        theirs.roots.list(),
         theirs.tuning(),
-        theirs.tokens(),
-        theirs.recalls(limit=100),
-        theirs.unanswered(),
+        theirs.tokens.list(),
+        theirs.log.recent(limit=100),
+        theirs.log.unanswered(),
         theirs.stats(),
     ]
 
@@ -99,9 +99,9 @@ def _fill(db: Recollection, folder: Path) -> None:
     db.supersede(old, db.add(f"The lighthouse timeout is 60 seconds new{MARK}", external_id="d").id)
     db.add_all([Memory(content=f"Turn {at} of the lighthouse talk{MARK}", thread="talk", turn=at) for at in range(3)])
     db.forget(db.add(f"A forgotten lighthouse gone{MARK}").id, reason=f"reason{MARK}")
-    db.keep_lens(Lens(name=f"lens{MARK}", tags=(f"tag{MARK}",), boosts={f"type:type{MARK}": 2.0}))
-    db.keep_root(f"/root{MARK}")
-    db.create_token(name=f"token{MARK}")
+    db.lenses.keep(Lens(name=f"lens{MARK}", tags=(f"tag{MARK}",), boosts={f"type:type{MARK}": 2.0}))
+    db.roots.add(f"/root{MARK}")
+    db.tokens.create(name=f"token{MARK}")
     db.search(f"lighthouse query{MARK}", session=f"session{MARK}", lens=f"lens{MARK}")
     db.search(f"unheard{MARK} words{MARK}", session="talk", mode="keyword")
     db.inject("the lighthouse port", session="talk")

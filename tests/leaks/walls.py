@@ -1,5 +1,6 @@
 """What every store of two projects is asked: whether one of them hears of the other, or changes it."""
 
+from operator import attrgetter
 from pathlib import Path
 
 from questions import methods, verbs
@@ -29,7 +30,7 @@ def require_silent_method(db: Recollection, folder: Path, name: str, *, echoes: 
     before, ours = whole(db), db.in_project(OURS)
 
     for args, more in methods(folder)[name]:
-        told = called(getattr(ours, name), args, dict(more))
+        told = called(attrgetter(name)(ours), args, dict(more))
 
         assert leaked(told, (args, more, echoes)) == set(), (args, more, told)
 

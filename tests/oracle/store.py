@@ -21,6 +21,7 @@ from recollect.records import (
     ALL_PROJECTS,
     NO_FILTER,
     ByteSearch,
+    Conversation,
     EmbeddedMemory,
     Erased,
     Event,
@@ -55,7 +56,7 @@ from recollect.records import (
     Write,
     digest,
 )
-from recollect.stores.bm25 import by_field, matching, postings_of, rank, stats_of, thousandths
+from recollect.stores.bm25 import by_field, matching, postings_of, rank, stats_of
 from recollect.stores.change import folded, logged
 from recollect.stores.contract import ALIKE, ANSWERING, NOTHING_CHANGED, Analyse, too_wide
 from recollect.stores.facets import FACETS, as_facets, as_vocabulary
@@ -100,7 +101,7 @@ class OracleStore:
         return self
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, projects: object = None) -> Iterator[None]:  # noqa: ARG002
         with self._lock:
             before = self._state.aside() if self._depth == 0 else None
             self._depth += 1
@@ -254,6 +255,25 @@ class OracleStore:
             ids = tuple(memory.id for memory in rest[offset : offset + limit])
             return Page(ids=ids, total=len(found) if count else len(ids))
 
+    def conversations(
+        self, *, scope: Scope, where: Filter, limit: int, offset: int = 0, latest: bool = False
+    ) -> tuple[Conversation, ...]:
+        with self._lock:
+            turns: dict[tuple[str, str], list[Memory]] = defaultdict(list)
+            for memory in self._admitted(scope, where):
+                if memory.thread is not None:
+                    turns[memory.project, memory.thread].append(memory)
+            begun = {
+                key: (min(each.when for each in said), min(each.id for each in said)) for key, said in turns.items()
+            }
+            order = sorted(begun, key=begun.__getitem__, reverse=latest)[offset : offset + limit]
+            return tuple(
+                Conversation(
+                    project=key[0], thread=key[1], start=begun[key][0], end=max(each.when for each in turns[key])
+                )
+                for key in order
+            )
+
     def stats(self, *, scope: Scope) -> StoreStats:
         with self._lock:
             mine = [memory for memory in self._state.memories.values() if in_scope(memory, scope)]
@@ -301,10 +321,9 @@ class OracleStore:
             if isinstance(query, SubstringQuery):
                 return self._match_text(query, scope, where, limit, score_ids)
             terms = self._state.searched(scope, where.as_of, self._analyse)
-            weights = thousandths(query.weights)
             return rank(
                 query,
-                read=lambda leaf: postings_of(leaf, terms, weights),
+                read=lambda leaf: postings_of(leaf, terms, query.weights),
                 stats=stats_of(terms),
                 admits=lambda rows: self._among(rows, where),
                 limit=limit,
@@ -366,8 +385,7 @@ class OracleStore:
             if query is None:
                 return self._counted(self._admitted(scope, where))
             terms = self._state.searched(scope, where.as_of, self._analyse)
-            weights = thousandths(query.weights)
-            rows = matching(query, read=lambda leaf: postings_of(leaf, terms, weights))
+            rows = matching(query, read=lambda leaf: postings_of(leaf, terms, query.weights))
             return self._counted(self._state.memories[row] for row in self._among(rows, where))
 
     def _counted(self, memories: Iterable[Memory]) -> dict[str, dict[str, int]]:

@@ -19,9 +19,9 @@ from recollect.text.analyser import analyse
 OF_PROJECT = ["memory", "document", "collection_stats", "source", "note", "piece", "recall", "recalled"]
 OF_MEMORY = ["tagged", "wording", "event", "fact", "vector", "minhash", "tokens"]
 WITH_CONTENT = [*OF_PROJECT, *OF_MEMORY]
-OF_ALL = {"meta", "generation", "removed"}
+OF_ALL = {"meta", "generation", "removed", "vector_count"}
 """Tables without words of anybody: counters, models, numbers of rows that are gone."""
-OF_OWNER = {"segment", "segment_data", "document_beside", "minhash_beside", "tokens_beside", "changed"}
+OF_OWNER = {"segment", "segment_data", "document_beside", "minhash_beside", "tokens_beside", "changed", "given"}
 OF_ROLE = {"access"}
 
 
@@ -128,8 +128,7 @@ WRITES = (
     "insert into segment values ('x', 0, 9, 1)",
     "insert into access values (current_user, '{theirs}')",
     "select recollect_grant(current_user, '{theirs}')",
-    "update meta set value = 0 where key = 'newest'",
-    "update meta set key = 'x' where key = 'newest'",
+    "select setval('memory_ids', 1)",
     "insert into meta values ('moving', 1)",
     "update generation set dimensions = 1",
     "delete from generation",
@@ -171,7 +170,7 @@ def test_a_role_opens_the_store_and_works_in_its_project(two: tuple[str, str]) -
 
         assert found[0] == row
         assert db.stats().projects.keys() == {OURS}
-        assert [each.query for each in db.recalls(session="x")] == ["lantern oil"]
+        assert [each.query for each in db.log.recent(session="x")] == ["lantern oil"]
         assert db.doctor(deep=True).problems == ()
 
 
@@ -181,9 +180,7 @@ def test_a_role_answers_from_rows_where_the_owner_has_segments(two: tuple[str, s
         before = [(hit.id, hit.score) for hit in db.search("lighthouse port", limit=20).hits]
 
     with connect_as(owner) as all_of_it, open_address(restricted, project=OURS) as db:
-        all_of_it.execute(
-            "insert into segment (name, after, upto, documents) select 'a', 0, value, 9 from meta where key = 'seq'"
-        )
+        all_of_it.execute("insert into segment (name, after, upto, documents) select 'a', 0, max(seq), 9 from tokens")
         found = [(hit.id, hit.score) for hit in db.search("lighthouse port", limit=20).hits]
         all_of_it.execute("delete from segment")
 
@@ -223,7 +220,7 @@ def test_a_backup_by_a_role_holds_what_it_sees(two: tuple[str, str], tmp_path: P
     _, restricted = two
 
     with open_address(restricted) as db:
-        db.backup(tmp_path / "copy.db")
+        db.backups.create(tmp_path / "copy.db")
 
     assert MARK.encode() not in (tmp_path / "copy.db").read_bytes()
 

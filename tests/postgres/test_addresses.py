@@ -104,8 +104,8 @@ def test_init_makes_the_schema_and_the_verbs_work_there() -> None:
 
     told = [
         run("--db", address, "stats"),
-        run("--db", address, "init"),
-        run("init", "--json", RECOLLECT_DB=address),
+        run("--db", address, "store", "init"),
+        run("store", "init", "--json", RECOLLECT_DB=address),
         run("--db", address, "add", "The web team meets on Mondays"),
         run("--db", address, "search", "web team"),
         run("--db", address, "doctor"),
@@ -169,11 +169,11 @@ def test_backups_are_named_by_the_database_and_what_a_restore_replaces_is_kept_a
 
     with recollect.open(address, model="none") as db:
         db.add("The web team meets on Mondays")
-        made = db.backup_to(tmp_path / "copies", keep=2)
+        made = db.backups.create_in(tmp_path / "copies", keep=2)
         db.add("Backups run at night")
-        done = db.restore_backup(made.path)
+        done = db.backups.restore(made.path)
 
         assert (done.memories, done.replaced, db.stats().memories) == (1, 2, 1)
         assert Path(str(done.aside)).parent == tmp_path / "home" / "recollect"
         assert Path(made.path).name.startswith("recollect_")
-        assert "hush1234" not in f"{made} {done} {db.last_backup()}"
+        assert "hush1234" not in f"{made} {done} {db.backups.last()}"

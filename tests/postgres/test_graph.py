@@ -129,8 +129,8 @@ def test_the_vectors_of_a_model_are_counted_as_they_come_and_go_and_counted_anew
     found = opened.nearest(MODEL.fingerprint, asked, scope=ALL_PROJECTS, where=NO_FILTER, limit=LIMIT)
     sound = opened.check(deep=True)
     with opened.engine.session(write=True) as session:
-        counts = session.rows("select memories, passages from generation")
-        session.rows("update generation set memories = 7")
+        counts = session.rows("select sum(memories), sum(passages) from vector_count")
+        session.rows("update vector_count set memories = 7")
     wrong = opened.check(deep=True)
     opened.rebuild()
 

@@ -20,17 +20,18 @@ NEW_MEMORY = (
     f"trust, digest, title, tags, metadata, context, content from memory where id = {MINE}"
 )
 AHEAD = (
-    NEW_MEMORY.format(id="(select value + 1 from meta where key = 'newest')"),
-    f"update memory set id = (select value + 1 from meta where key = 'newest') where id = {MINE}",
+    NEW_MEMORY.format(id="9999"),
+    f"update memory set id = 9999 where id = {MINE}",
     (
         "insert into fact (id, memory_id, subject, folded, predicate, object, type, confidence, decay_rate, quote, "
-        f"last_reinforced, state) select (select value + 1 from meta where key = 'newest_fact'), {MINE}, '', '', '', "
+        f"last_reinforced, state) select 9999, {MINE}, '', '', '', "
         "'', '', 1, 0, '', created_at, 'active' from memory limit 1"
     ),
-    f"insert into removed (seq, id) select value + 1, {MINE} from meta where key = 'seq'",
-    f"update tokens set seq = (select value + 1 from meta where key = 'seq') where id = {MINE}",
-    "insert into document values ((select value + 1 from meta where key = 'newest'), 'ours', false, 1, 1, 0)",
-    f"update document set id = (select value + 1 from meta where key = 'newest') where id = {MINE}",
+    f"insert into removed (seq, id) values (999999999, {MINE})",
+    f"insert into removed (seq, id) values (1, {MINE})",
+    f"update tokens set seq = 999999999 where id = {MINE}",
+    "insert into document values (9999, 'ours', false, 1, 1, 0)",
+    f"update document set id = 9999 where id = {MINE}",
     f"insert into event (id, memory_id, verb, at, detail) values (9999, {MINE}, 'add', '{{moment}}', '{{{{}}}}')",
     (
         "insert into recall (id, query, mode, outcome, at, scope) "
@@ -38,7 +39,10 @@ AHEAD = (
     ),
     "insert into generation (id, fingerprint, dimensions, model) values (9999, 'x', 8, 'x')",
     "update vector set id = 9999 where id = (select max(id) from vector)",
-    "update meta set value = value + 4000000000 where key = 'newest'",
+    "select setval('memory_ids', 4000000000)",
+    "select nextval('fact_ids')",
+    "update collection_stats set version = version + 4000000000",
+    "update collection_stats set version = 0, changes = 0",
 )
 MOMENT = "2026-03-01T12:00:00.000000+00:00"
 DEEP = '{"a":' * 900 + "1" + "}" * 900
@@ -95,7 +99,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     with role_at(address, OURS) as restricted:
         with open_address(restricted, project=OURS) as some:
             some.add("Keeper: Ida, the newest of the role")
-            some.keep_root("/notes")
+            some.roots.add("/notes")
             some.search("the newest of the role", session="s")
             some.flush()
         with connect_as(restricted) as db:
@@ -124,20 +128,30 @@ def test_a_role_writes_no_row_that_cannot_be_read_back(two: tuple[str, str], sta
         db.execute(statement)
 
 
-def test_no_role_gives_an_id_while_another_writer_does(two: tuple[str, str]) -> None:
+def test_no_role_takes_an_id_that_another_writer_is_about_to_use(two: tuple[str, str]) -> None:
     owner, restricted = two
 
-    with open_address(owner, project=THEIRS) as theirs, connect_as(restricted) as db, theirs.store.transaction():
-        theirs.add("Written while the role waits")
-        db.execute("set lock_timeout = '50ms'")
-        with pytest.raises(errors.LockNotAvailable):
-            db.execute("update meta set value = value + 1 where key = 'newest'")
+    with connect_as(owner) as db:
+        (given,) = db.execute("select give_ids('memory', 1)").fetchone() or (0,)
+    with connect_as(restricted) as db, pytest.raises(errors.InsufficientPrivilege):
+        db.execute(NEW_MEMORY.format(id=given))
+
+
+def test_a_role_uses_the_ids_that_it_was_given_once(two: tuple[str, str]) -> None:
+    _, restricted = two
+
+    with connect_as(restricted) as db, db.transaction():
+        (given,) = db.execute("select give_ids('memory', 1)").fetchone() or (0,)
+        db.execute(NEW_MEMORY.format(id=given))
+        db.execute("delete from memory where id = %s", (given,))
+        with pytest.raises(errors.InsufficientPrivilege), db.transaction():
+            db.execute(NEW_MEMORY.format(id=given))
 
 
 def test_a_role_neither_changes_the_size_of_the_log_nor_empties_it_for_all(two: tuple[str, str]) -> None:
     owner, restricted = two
     with connect_as(restricted) as db:
-        changed = db.execute("update meta set value = 4000000000000000000 where key = 'recall_bytes'").rowcount
+        changed = db.execute("update meta set value = 4000000000000000000").rowcount
 
     with open_address(owner) as everything:
         before = everything.stats().log
@@ -155,7 +169,7 @@ def test_what_a_role_logs_and_prunes_is_counted_for_all(two: tuple[str, str]) ->
         sizes = []
         for act in (
             lambda: some.search("lighthouse keeper", session="s"),
-            lambda: some.prune_log(max_size=0.0),
+            lambda: some.log.prune(max_size=0.0),
             lambda: None,
         ):
             act()

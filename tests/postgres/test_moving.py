@@ -118,7 +118,7 @@ def test_ids_and_numbers_go_on_where_they_stood(notes: Path) -> None:
         db.flush()
 
         assert row == newest + 1
-        assert [each.query for each in db.recalls(session="after")] == ["first word"]
+        assert [each.query for each in db.log.recent(session="after")] == ["first word"]
 
 
 KILLED = """
@@ -232,9 +232,9 @@ def test_what_takes_longer_than_a_question_may_is_moved_all_the_same(notes: Path
         )
         db.execute("create trigger slow after delete on note for each statement execute function slow()")
     with open_address(f"{address}&seconds=0.2") as moved:
-        moved.backup(tmp_path / "copy.db")
+        moved.backups.create(tmp_path / "copy.db")
 
-        assert moved.restore_backup(tmp_path / "copy.db").memories == moved.stats().memories
+        assert moved.backups.restore(tmp_path / "copy.db").memories == moved.stats().memories
         with pytest.raises(StoreBusy):
             moved.store.put_note("token", "x", None)
 
@@ -264,9 +264,9 @@ def run(*words: str) -> "subprocess.CompletedProcess[str]":
 def test_the_verb_tells_how_many_rows_and_no_password(notes: Path, tmp_path: Path) -> None:
     address = fresh_database().replace("user=recollect", "user=recollect&password=hush1234")
 
-    done = run("move", str(notes), address)
-    again = run("move", str(notes), address, "--json")
-    back = run("move", address, str(tmp_path / "back.db"), "--json")
+    done = run("store", "move", str(notes), address)
+    again = run("store", "move", str(notes), address, "--json")
+    back = run("store", "move", address, str(tmp_path / "back.db"), "--json")
 
     assert "every row was compared and is equal" in done.stdout
     assert json.loads(again.stderr)["error"]["message"] == "the store to move into holds memories of its own"

@@ -84,8 +84,8 @@ def heard(tmp_path_factory: pytest.TempPathFactory) -> tuple[frozenset[str], fro
         for name in sorted(public(Recollection) - {"close"}):
             for args, more in methods(folder)[name]:
                 called(getattr(view, name), args, dict(more))
-        db.backup(folder / "whole.db")
-        db.restore_backup(folder / "whole.db")
+        db.backups.create(folder / "whole.db")
+        db.backups.restore(folder / "whole.db")
         db.doctor(deep=True)
         view.flush()
         _ask_large(address, folder, view)

@@ -141,5 +141,5 @@ class Bench:
 
     def keep_lens(self, boosts: Mapping[str, float]) -> str:
         """Keep a lens with these *boosts*; return its name."""
-        self.db.keep_lens(Lens(name="work", boosts=boosts))
+        self.db.lenses.keep(Lens(name="work", boosts=boosts))
         return "work"

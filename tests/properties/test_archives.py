@@ -62,7 +62,7 @@ def take(db: Recollection, folder: Path, step: tuple[Any, ...]) -> None:
             db.search(text, session="s", include_facts=True)
             db.flush()
         case "lens", text:
-            db.keep_lens(Lens(name=text, types=("note",)))
+            db.lenses.keep(Lens(name=text, types=("note",)))
         case (verb, *picks) if rows:
             change(db, verb, [rows[pick % len(rows)] for pick in picks])
 

@@ -186,7 +186,7 @@ def db(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory)
     ):
         for text in ("The port is 5432", "The port is 5433", "We decided to ship on Friday", "User: I use vim"):
             opened.add(text, source="notes/a.md", tags=("net",))
-        opened.keep_lens(Lens(name="work", types=("note",)))
+        opened.lenses.keep(Lens(name="work", types=("note",)))
         opened.search("port", session="monday")
         yield opened
 

@@ -1,4 +1,4 @@
-"""Whatever is sealed, merged, killed half-way or damaged: the answers are those of the rows, to the last bit."""
+"""Whatever is sealed, merged, killed half-way or damaged: the answers are those of the rows."""
 
 import shutil
 import tempfile

@@ -116,7 +116,7 @@ def test_why_finds_a_memory_at_a_rank_exactly_when_the_reply_does(
         drafts = [replace(each, external_id=str(at)) for at, each in enumerate(memories)]
         kept = [each.id for each in db.add_all(drafts)]
         if lens is not None:
-            db.keep_lens(lens)
+            db.lenses.keep(lens)
             request["lens"] = lens.name
         if forgotten:
             db.forget(kept[0])

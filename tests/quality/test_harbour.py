@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from kit import NOON, installed_models
-from recollect.embedders.models import load
+from recollect.embedders.models import Models, load
 from recollect.evaluate.corpus import EvalResources
 from recollect.evaluate.evaluate import Plan, evaluate, read_sets
 from recollect.profile import load_profile
-from recollect.recollection import Models, Recollection
+from recollect.recollection import Recollection
 from recollect.records import Memory
 from recollect.stores.choice import open_store
 from recollect.text.analyser import analyse

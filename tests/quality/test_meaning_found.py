@@ -4,8 +4,9 @@ import pytest
 
 import recollect
 from kit import NOON, installed_models
+from recollect.embedders.models import Models
 from recollect.profile import load_profile
-from recollect.recollection import Models, Recollection
+from recollect.recollection import Recollection
 from recollect.replies import Mode
 from recollect.stores.choice import open_store
 from recollect.text.analyser import analyse

@@ -57,7 +57,7 @@ def test_whatever_is_said_of_a_memory_is_stored_without_secrets(db: Recollection
     everywhere: dict[str, Any] = {name: TOKEN for name in TEXTS if name not in ("content", "trust")}
     db.add(f"the key {TOKEN}", **everywhere, tags=[TOKEN], metadata={TOKEN: [{TOKEN: TOKEN}]}, path=TOKEN)
     db.capture(f"[MEMORY] type={TOKEN} tags={TOKEN}: the key is {TOKEN}")
-    db.keep_lens(Lens(name=TOKEN, types=(TOKEN,), sources=(TOKEN,), boosts={f"type:{TOKEN}": 2.0}))
+    db.lenses.keep(Lens(name=TOKEN, types=(TOKEN,), sources=(TOKEN,), boosts={f"type:{TOKEN}": 2.0}))
     seen = db.search(f"the key {TOKEN}", session=TOKEN, lens=TOKEN)
     db.inject(f"the key {TOKEN}", session=TOKEN)
     db.feedback(1, "used", session=TOKEN, query=f"what is {TOKEN}")
@@ -66,14 +66,14 @@ def test_whatever_is_said_of_a_memory_is_stored_without_secrets(db: Recollection
     db.flush()
 
     assert seen.query == f"the key {TOKEN}", "what is asked is asked as it is"
-    assert {each.query for each in db.recalls(session=TOKEN)} == {"the key [redacted:github]"}
+    assert {each.query for each in db.log.recent(session=TOKEN)} == {"the key [redacted:github]"}
     assert [db.in_project(TOKEN).show(row).memory.id for row in (1, 3)] == [1, 3]
     assert db.show(1).events[-1].detail["reason"] == "it said [redacted:github]"
     assert TOKEN.encode() not in raw(tmp_path)
     assert TOKEN.lower().encode() not in raw(tmp_path)
     assert db.why(2, "the key", lens=TOKEN).id == 2
-    db.drop_lens(TOKEN)
-    assert db.lenses() == ()
+    db.lenses.drop(TOKEN)
+    assert db.lenses.list() == ()
 
 
 def test_names_and_keys_of_files_are_stored_without_secrets(db: Recollection, tmp_path: Path) -> None:

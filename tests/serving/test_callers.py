@@ -26,7 +26,7 @@ def walled(tmp_path: Path) -> Iterator[Served]:
 def holder(served: Served, *, trust: str = "agent", read_only: bool = False, project: str | None = None) -> Served:
     """Return the server as somebody sees it who holds a new token."""
     name = f"{trust}-{read_only}-{project}"
-    token = served.db.create_token(name=name, trust=trust, read_only=read_only, project=project)  # type: ignore[arg-type]
+    token = served.db.tokens.create(name=name, trust=trust, read_only=read_only, project=project)  # type: ignore[arg-type]
     return Served(port=served.port, db=served.db, warm=served.warm, token=token.secret)
 
 
@@ -88,7 +88,7 @@ def test_a_session_that_a_read_only_caller_names_is_not_written(walled: Served, 
 
     walled.db.flush()
     assert said.status == 200
-    assert walled.db.recalls() == ()
+    assert walled.db.log.recent() == ()
     assert walled.db.store.notes("ledger") == {}
 
 

@@ -170,7 +170,7 @@ def walled(tmp_path: Path) -> Iterator[Served]:
 
 
 def as_holder(served: Served, **about: object) -> Served:
-    made = served.db.create_token(**about)  # type: ignore[arg-type]
+    made = served.db.tokens.create(**about)  # type: ignore[arg-type]
     return Served(port=served.port, db=served.db, warm=served.warm, token=made.secret)
 
 
@@ -185,7 +185,7 @@ def test_without_a_token_nothing_is_told_but_health(walled: Served, path: str) -
 
 @pytest.mark.parametrize("token", ["wrong", "rct.bot", "rct.bot.wrong", "rct..", "Bearer", "é"])
 def test_a_wrong_token_is_refused_in_the_same_words_as_any_other(walled: Served, token: str) -> None:
-    walled.db.create_token(name="bot")
+    walled.db.tokens.create(name="bot")
 
     said = walled.ask("GET", "/api/v1/list", Authorization=f"Bearer {token}".encode().decode("latin-1"))
 
@@ -196,7 +196,7 @@ def test_a_token_that_was_revoked_opens_nothing_from_then_on(walled: Served) -> 
     holder = as_holder(walled, name="bot")
     before = holder.ask("GET", "/api/v1/list").status
 
-    walled.db.revoke_token("bot")
+    walled.db.tokens.revoke("bot")
 
     assert (before, holder.ask("GET", "/api/v1/list").status) == (200, 401)
 
@@ -208,7 +208,7 @@ def test_a_token_that_has_expired_opens_nothing(walled: Served) -> None:
 
 
 def test_a_token_is_kept_as_a_digest_only(walled: Served, tmp_path: Path) -> None:
-    secret = walled.db.create_token(name="bot").secret.rpartition(".")[2]
+    secret = walled.db.tokens.create(name="bot").secret.rpartition(".")[2]
 
     files = b"".join(each.read_bytes() for each in tmp_path.glob("store.db*") if each.is_file())
 

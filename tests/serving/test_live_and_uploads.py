@@ -40,7 +40,7 @@ def test_what_is_written_after_the_stream_began_is_told(server: Served) -> None:
 
 def test_a_stream_needs_a_token_where_all_else_does_and_sees_its_project_alone(tmp_path: Path) -> None:
     with opened(tmp_path / "store.db") as db, serving(db, Rules(needs_token=True)) as served:
-        secret = db.create_token(name="web", project="web").secret
+        secret = db.tokens.create(name="web", project="web").secret
 
         def write() -> None:
             db.add("Somebody else's word", project="depot")

@@ -245,7 +245,7 @@ def test_over_http_a_tool_answers_for_the_token_of_each_request(tmp_path: Path, 
 
     with opened(tmp_path / "s.db") as db:
         db.in_project("blue").add("The blue key is in the drawer")
-        secret = db.create_token(project="red").secret
+        secret = db.tokens.create(project="red").secret
 
         async def ask(client: Client) -> Any:
             return await call(client, "search", query="blue key drawer", everything=True)

@@ -350,7 +350,7 @@ def test_a_command_of_the_server_says_nothing_but_its_answer(tmp_path: Path) -> 
 def test_a_server_logs_operation_status_time_and_token_and_never_the_words(tmp_path: Path) -> None:
     env = surroundings(tmp_path)
     with recollect.open(env["RECOLLECT_DB"], model="none") as db:
-        secret = db.create_token(name="ida").secret
+        secret = db.tokens.create(name="ida").secret
 
     with process("serve", "--port", "0", "--log-format", "json", env=env) as started:
         wait_for_line(started, "serving")

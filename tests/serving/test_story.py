@@ -68,8 +68,8 @@ class Python:
             "restore": lambda: db.restore(row),
             "show": lambda: db.show(row),
             "timeline": lambda: {"memories": db.timeline(of["query"])},
-            "lens": lambda: db.create_lens(of["name"], type=of["type"]),
-            "log": lambda: {"recalls": db.recalls(session=of["session"])},
+            "lens": lambda: db.lenses.create(of["name"], type=of["type"]),
+            "log": lambda: {"recalls": db.log.recent(session=of["session"])},
         }
         return special[operation]() if operation in special else getattr(db, operation)(**of)
 

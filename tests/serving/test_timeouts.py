@@ -177,7 +177,7 @@ def test_what_writes_is_no_get(server: Served, path: str) -> None:
     said = server.ask("GET", f"/api/v1/{path}")
 
     assert (said.status, said.headers["allow"]) == (405, "POST")
-    assert server.db.lenses() == ()
+    assert server.db.lenses.list() == ()
 
 
 # --- uploads --------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def test_a_message_of_mcp_that_does_not_come_is_a_408(server: Served, monkeypatc
 
 @pytest.mark.parametrize("media", ["application/octet-stream", "application/x-ndjson"])
 def test_who_may_only_read_is_refused_before_the_body_comes(server: Served, media: str) -> None:
-    reader = server.db.create_token(name="reader", read_only=True).secret
+    reader = server.db.tokens.create(name="reader", read_only=True).secret
 
     said = response_to(server.port, upload_head("/api/v1/import?name=a.txt", token=reader, media=media))
 
@@ -247,7 +247,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 def test_one_caller_cannot_take_the_place_of_all_others(tmp_path: Path) -> None:
     with opened(tmp_path / "s.db") as db, serving(db, Rules(at_once=8)) as served:
-        bot = db.create_token(name="bot").secret
+        bot = db.tokens.create(name="bot").secret
         silent = [socket.create_connection(("127.0.0.1", served.port), timeout=60) for _ in range(2)]
         for each in silent:
             each.sendall(upload_head("/api/v1/add", token=bot, media="application/json"))

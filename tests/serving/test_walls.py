@@ -34,7 +34,7 @@ def walled(folder: Path, tmp_path: Path) -> Iterator[Served]:
     """A server that wants tokens, of a store of two projects, and a token that may do all in one of them."""
     shutil.copy(folder / "notes.db", tmp_path)
     with open_two_projects(tmp_path / "notes.db") as db, serving(db, Rules(needs_token=True)) as served:
-        token = db.create_token(name="ours", project=OURS, trust="owner").secret
+        token = db.tokens.create(name="ours", project=OURS, trust="owner").secret
         yield Served(port=served.port, db=db, warm=served.warm, token=token)
 
 

@@ -4,6 +4,7 @@ import doctest
 import inspect
 from collections.abc import Iterator
 from contextlib import chdir
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,18 @@ import pytest
 import recollect
 from kit import NOON
 from recollect import Recollection
+from recollect.workspace import NAMESPACES
 
 METHODS = {
     name: method for name, method in inspect.getmembers(Recollection, inspect.isfunction) if not name.startswith("_")
+}
+METHODS |= {
+    f"{space}.{name}": method
+    for space in NAMESPACES
+    for name, method in inspect.getmembers(
+        getattr(import_module(f"recollect.workspace.{space}"), space.title()), inspect.isfunction
+    )
+    if not name.startswith("_")
 }
 FUNCTIONS = {"open": recollect.open, "recover": recollect.recover}
 
@@ -32,7 +42,7 @@ def db(tmp_path: Path) -> Iterator[Recollection]:
         opened.add("We deploy on Fridays", type="decision", tag="release", date="2026-04-10")
         opened.add("The staging server listens on port 5432", type="config", tag="staging", date="2026-04-20")
         opened.add("Owner: Mara of the billing team", date="2026-04-30")
-        opened.create_lens("recent", since="last month")
+        opened.lenses.create("recent", since="last month")
         opened.search("deploy", session="friday", mode="keyword")
         opened.flush()
         yield opened

@@ -3,7 +3,7 @@
 import inspect
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -13,53 +13,8 @@ import pytest
 import recollect
 from kit import NOON
 from recollect import Filter, Recollection
-from recollect.embedders import install
 from recollect.operations import OPERATIONS
 from recollect.operations.answer import Operation
-from recollect.operations.fields import Filtered
-from recollect.options import FilterOptions, SearchOptions
-
-SEVERAL: Mapping[str, tuple[str, ...]] = {
-    "backup": ("backup", "backup_to"),
-    "consolidate": ("consolidate", "undo_consolidation"),
-    "export": ("archive", "export"),
-    "lens": ("create_lens", "lenses", "drop_lens"),
-    "import": ("import_", "import_roots"),
-    "log": ("recalls", "never_recalled", "never_used", "unanswered", "prune_log"),
-    "review": ("review", "settle"),
-    "roots": ("keep_root", "roots", "drop_root"),
-    "token": ("create_token", "tokens", "revoke_token"),
-    "tune": ("tune", "tuning", "untune"),
-}
-"""Verbs that do one of several things; each is a method of its own."""
-FUNCTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = {
-    "model": (install.list_models, install.install, install.verify, Recollection.prune_vectors),
-    "open": (Recollection.show,),
-    "init": (recollect.open,),
-    "move": (recollect.move,),
-    "recover": (recollect.recover,),
-}
-"""Verbs that touch no open store, for models belong to the machine, or that are for people alone."""
-OTHERWISE: Mapping[str, str] = {
-    "keep_secrets": "redact=False",
-    "no_embed": "embed=False",
-    "set": "a keyword each: alpha, min_score, …; weights is a mapping",
-    "explain": "every hit carries its shares and factors",
-    "yes": "nobody is asked",
-    "format": "values are values",
-    "all": "the limit",
-}
-"""Options that Python has under another name, or has no need of, in every verb."""
-OTHERWISE_IN: Mapping[str, Mapping[str, str]] = {
-    "backup": {"to": "backup_to(folder)"},
-    "consolidate": {"dry_run": "apply=False, as it is unless told", "undo": "undo_consolidation()"},
-    "eval": {"export": "evaluate.runs.as_trec", "output": "evaluate.markup.as_html"},
-    "export": {"all": "everything", "skip_damaged": "recover() first"},
-    "import": {"once": "keep_root() keeps one", "verbose": "report.read"},
-    "pin": {"off": "pinned=False"},
-    "token": {"expires": "lifetime, a timedelta"},
-    "tune": {"from_": "tune()", "show": "tuning()", "undo": "untune()"},
-}
 
 
 @pytest.fixture
@@ -71,49 +26,22 @@ def db(tmp_path: Path) -> Iterator[Recollection]:
         yield opened
 
 
-def methods(operation: Operation) -> list[Callable[..., Any]]:
-    name = operation.name.replace("-", "_")
-    if operation.name in FUNCTIONS:
-        return list(FUNCTIONS[operation.name])
-    own = name if hasattr(Recollection, name) else f"{name}_"
-    return [getattr(Recollection, each) for each in SEVERAL.get(operation.name, (own,))]
+def test_every_operation_without_actions_is_a_method() -> None:
+    missing = [each.name for each in OPERATIONS.values() if each.has_method and not _method_of(each)]
+
+    assert missing == []
 
 
-def keywords(operation: Operation) -> set[str]:
-    return {name for each in methods(operation) for name in inspect.signature(each).parameters}
+def _method_of(operation: Operation) -> Any:
+    return getattr(Recollection, operation.method, None) or getattr(Recollection, f"{operation.method}_", None)
 
 
-@pytest.mark.parametrize("name", sorted(OPERATIONS))
-def test_every_option_of_a_verb_is_a_keyword_of_its_method(name: str) -> None:
-    operation = OPERATIONS[name]
-    options = {each.name for each in operation.parameters if not each.place}
+@pytest.mark.parametrize("name", ["search", "why", "list", "inject", "add", "forget", "feedback"])
+def test_a_derived_method_takes_the_options_of_its_operation(name: str) -> None:
+    taken = set(inspect.signature(getattr(Recollection, name)).parameters)
+    told = {each.hints.inverse or each.name for each in OPERATIONS[name].served_parameters}
 
-    missing = options - keywords(operation)
-
-    assert missing - set(OTHERWISE) - set(OTHERWISE_IN.get(name, ())) == set()
-
-
-@pytest.mark.parametrize("name", sorted(set(OPERATIONS) - set(FUNCTIONS) - set(SEVERAL)))
-def test_a_method_takes_what_has_a_place_in_that_place(name: str) -> None:
-    operation = OPERATIONS[name]
-    (method,) = methods(operation)
-    kinds = (
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        inspect.Parameter.POSITIONAL_ONLY,
-        inspect.Parameter.VAR_POSITIONAL,
-    )
-
-    placed = [each for each in inspect.signature(method).parameters.values() if each.kind in kinds][1:]
-
-    assert len(placed) >= sum(each.place for each in operation.parameters)
-
-
-def test_the_exceptions_are_still_needed() -> None:
-    options = {each.name for operation in OPERATIONS.values() for each in operation.parameters}
-    named = {verb: {each.name for each in OPERATIONS[verb].parameters} for verb in OTHERWISE_IN}
-
-    assert set(OTHERWISE) <= options
-    assert {verb: set(some) - named[verb] for verb, some in OTHERWISE_IN.items() if set(some) - named[verb]} == {}
+    assert told - {"project"} <= taken
 
 
 def test_no_public_method_takes_keywords_that_it_does_not_name() -> None:
@@ -128,11 +56,6 @@ def test_no_public_method_takes_keywords_that_it_does_not_name() -> None:
     ]
 
     assert open_ended == []
-
-
-def test_every_filter_of_the_command_line_is_a_keyword() -> None:
-    assert set(Filtered.__struct_fields__) <= set(FilterOptions.__annotations__)
-    assert set(FilterOptions.__annotations__) <= set(SearchOptions.__annotations__)
 
 
 @pytest.mark.parametrize(
@@ -196,9 +119,9 @@ def test_a_memory_is_dated_and_tagged_in_every_way(db: Recollection) -> None:
 
 
 def test_a_lens_is_made_of_the_filters_of_a_search(db: Recollection) -> None:
-    made = db.create_lens("work", type="decision", since=date(2026, 5, 2), boost={"tag:sea": 2.0})
+    made = db.lenses.create("work", type="decision", since=date(2026, 5, 2), boost={"tag:sea": 2.0})
 
-    assert db.lenses() == (made,)
+    assert db.lenses.list() == (made,)
     assert [hit.id for hit in db.search("lighthouse", lens="work").hits] == [2]
 
 

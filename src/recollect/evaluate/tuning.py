@@ -296,7 +296,7 @@ def adopt(profile: Profile, fitted: "Fitted", *, store: Store, now: datetime, so
         low=interval.low if interval else 0.0,
         high=interval.high if interval else 0.0,
     )
-    with store.transaction():
+    with store.transaction({project}):
         kept = (*tunings(profile.name, store, project=project), tuning)[-MAX_TUNINGS:]
         _write(profile.name, kept, store, project=project)
     return tuning
@@ -304,7 +304,7 @@ def adopt(profile: Profile, fitted: "Fitted", *, store: Store, now: datetime, so
 
 def untune(profile: Profile, store: Store, *, project: str = "") -> Tuning:
     """Remove the last tuning of *profile* in *project*, so that the one before it applies; return it."""
-    with store.transaction():
+    with store.transaction({project}):
         kept = tunings(profile.name, store, project=project)
         if not kept:
             raise InputError(f"the profile {profile.name} is not tuned here", hint="tune it with: recollect tune")

@@ -5,17 +5,19 @@ from functools import cached_property, reduce
 from operator import or_
 from pathlib import Path
 from types import ModuleType, UnionType
-from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 
+from recollect.arguments import shown
 from recollect.errors import InputError
 from recollect.files import replacing
 from recollect.operations.request import Call, Parameter, Request, Traits, parameters_of, parse
 from recollect.operations.rights import Rights
-from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.render.layout import Page, plain
+from recollect.trust import TRUST_LEVELS
+from recollect.workspace import Workspace
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -75,7 +77,7 @@ def for_each(done: Sequence[V], line: Callable[[V], str]) -> Answer[V | Results[
 
 # --- operations -----------------------------------------------------------------------------
 
-Run = Callable[[Recollection, Any, Call], Any]
+Run = Callable[[Workspace, Any, Call], Any]
 Render = Callable[[Any, Any, Call], Answer[Any]]
 """Makes the answer of a reply, the request and the call."""
 
@@ -114,7 +116,9 @@ class Operation(Struct, frozen=True, kw_only=True, dict=True):
     def parameters(self) -> tuple[Parameter, ...]:
         """What the command line takes; the project that every request has is a global option there."""
         return tuple(
-            each for each in parameters_of(self.request) if each.hints.only != "program" and not each.hints.is_scope
+            each
+            for each in parameters_of(self.request)
+            if each.hints.only not in ("program", "python") and not each.hints.is_scope
         )
 
     @cached_property
@@ -122,11 +126,39 @@ class Operation(Struct, frozen=True, kw_only=True, dict=True):
         """The parameters that a server takes."""
         return tuple(each for each in parameters_of(self.request) if each.hints.only in ("", "program"))
 
+    @property
+    def verb(self) -> str:
+        """What it is called on the command line; blank if it is no command."""
+        return "" if self.traits.verb == "-" else self.traits.verb or self.name
+
+    @property
+    def method(self) -> str:
+        """Its name in Python."""
+        return self.name.replace("-", "_")
+
+    @property
+    def has_method(self) -> bool:
+        """Whether it is a method in Python: not if its first argument chooses among several actions."""
+        first = next(iter(self.parameters), None)
+        return self.traits.in_python and not (first is not None and first.place and first.kind == "choice")
+
+    @property
+    def narrows_projects(self) -> bool:
+        """Whether its method takes the projects to look in."""
+        return "as_of" in self.request.__struct_fields__
+
+    @property
+    def call_keywords(self) -> Mapping[str, str]:
+        """The fields of `Call` that its method takes, with their types."""
+        own = self.request.__struct_fields__
+        trust = {"trust": 'Trust = "owner"'} if self.rights.touches in ("own", "named") and "trust" not in own else {}
+        return {**trust, **({"progress": "Progress | None = None"} if self.traits.slow else {})}
+
     def parse(self, values: Mapping[str, Any], *, allowed: Sequence[Parameter] | None = None) -> Any:
         """Return the request that *values* describe; refuse what does not fit, and what is not *allowed*."""
         return parse(self.request, self.name, values, allowed=allowed)
 
-    def answer(self, db: Recollection, request: Request, call: Call | None = None) -> Answer[Any]:
+    def answer(self, db: Workspace, request: Request, call: Call | None = None) -> Answer[Any]:
         """Do what *request* asks, in its project if it names one."""
         view = db.in_project(request.project) if request.project else db
         given = call or Call(now=db.now())
@@ -138,7 +170,8 @@ def operation(run: Run, *, render: Render | None = None) -> Operation:
     """Make an operation of a function; its request is the type of its second argument, its help its docstring."""
     _, request, *_ = run.__annotations__.values()
     name = run.__name__.strip("_").replace("_", "-")
-    return Operation(name=name, about=run.__doc__ or "", request=request, run=run, render=render)
+    about = (run.__doc__ or "").partition("\n\n")[0]
+    return Operation(name=name, about=about, request=request, run=run, render=render)
 
 
 def rendered_by(render: Render) -> Callable[[Run], Operation]:
@@ -169,3 +202,69 @@ def write_file(path: str | Path, pieces: Iterable[str]) -> None:
             file.writelines(pieces)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}", hint="name a file in a folder of yours") from error
+
+
+# --- Python methods -------------------------------------------------------------------------
+
+
+CONFIRMS: Final = "-"
+"""The `method_returns` of a reply that only repeats what was asked: the Python method returns None."""
+
+
+def call_operation(db: Any, name: str, given: Mapping[str, Any]) -> Any:
+    """Do the operation *name* as a Python method does: its reply as a value, errors as exceptions.
+
+    *given* has the fields of its request, and those of `Call` that it takes. A project narrows what is seen; it never
+    widens it.
+    """
+    from recollect.operations import OPERATIONS  # noqa: PLC0415  (it imports this module)
+
+    operation = OPERATIONS[name]
+    values = {key: value for key, value in given.items() if value is not None}
+    call = {key: values.pop(key) for key in operation.call_keywords if key in values}
+    if call.get("trust", "owner") not in TRUST_LEVELS:
+        raise InputError(f"trust cannot be {shown(call['trust'])}", hint=f"one of {', '.join(reversed(TRUST_LEVELS))}")
+    for each in parameters_of(operation.request):
+        if each.hints.inverse in values:
+            values[each.name] = _opposite(each.hints.inverse, values.pop(each.hints.inverse))
+        elif each.hints.keyword in values:
+            values[each.name] = values.pop(each.hints.keyword)
+    view = db._narrowed(values.pop("project")) if operation.narrows_projects and "project" in values else db
+    request = parse(operation.request, operation.method, values, local=True)
+    result = operation.run(view, request, Call(now=db.now(), **call))
+    return unwrapped(result.value if operation.render is None else result)
+
+
+def _opposite(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{name} cannot be {shown(value)}", hint="give True or False")
+    return not value
+
+
+def unwrapped(value: Any) -> Any:
+    """Return what a Python method returns for a reply: a list if that is all it holds, nothing if it only confirms."""
+    if isinstance(value, Results):
+        parts = tuple(map(unwrapped, value.results))
+        return None if parts and parts[0] is None else parts
+    name = _only_list(type(value))
+    return None if name == CONFIRMS else getattr(value, name) if name else value
+
+
+def unwrapped_type(kind: Any) -> Any:
+    """Return the type of what `unwrapped` returns for a reply of this *kind*."""
+    if get_origin(kind) in (Union, UnionType):
+        arms = [unwrapped_type(each) for each in get_args(kind)]
+        return None if arms[0] is None else reduce(or_, arms)
+    if get_origin(kind) is Results:
+        inner = unwrapped_type(get_args(kind)[0])
+        return inner if inner is None else tuple[inner, ...]  # type: ignore[valid-type]
+    name = _only_list(kind)
+    return None if name == CONFIRMS else get_type_hints(kind)[name] if name else kind
+
+
+def _only_list(kind: Any) -> str:
+    """Return the name of the member that is all that a reply of this *kind* says: its only one, if it is a list."""
+    names: tuple[str, ...] = getattr(kind, "__struct_fields__", ())
+    own: str = getattr(kind, "method_returns", "")
+    is_list = len(names) == 1 and str(getattr(kind, "__annotations__", {}).get(names[0], "")).startswith("tuple")
+    return own or (names[0] if is_list else "")

@@ -9,12 +9,13 @@ from recollect import upkeep
 from recollect.errors import InputError
 from recollect.operations.answer import Answer, operation
 from recollect.operations.fields import DryRun
-from recollect.operations.request import Call, Request, about
-from recollect.recollection import Recollection
-from recollect.recollection import move as move_store
+from recollect.operations.request import Call, Request
+from recollect.parameters import about
 from recollect.records import Moved
 from recollect.render import text
 from recollect.stores.choice import shown_address
+from recollect.workspace import Workspace
+from recollect.workspace import move as move_store
 
 
 def bytes_of(address: str) -> int:
@@ -27,7 +28,9 @@ def bytes_of(address: str) -> int:
     )
 
 
-class BackupRequest(Request, slow=True, group="care", stopped="no backup was written; the store is as it was"):
+class BackupRequest(
+    Request, in_python=False, slow=True, group="care", stopped="no backup was written; the store is as it was"
+):
     """Where to back up to."""
 
     path: Annotated[str, about("the file to write", place=1)] | None = None
@@ -37,8 +40,8 @@ class BackupRequest(Request, slow=True, group="care", stopped="no backup was wri
 
 
 @operation
-def backup(db: Recollection, request: BackupRequest, call: Call) -> "Answer[upkeep.backup.Backup]":
-    """Write a checked copy of the whole store while others go on; `restore-backup` puts it back."""
+def backup(db: Workspace, request: BackupRequest, call: Call) -> "Answer[upkeep.backup.Backup]":
+    """Write a checked copy of the whole store while others go on; `backup restore` puts it back."""
     path, folder, keep = request.path, request.to, request.keep
     if bool(path) == bool(folder):
         raise InputError(
@@ -48,14 +51,14 @@ def backup(db: Recollection, request: BackupRequest, call: Call) -> "Answer[upke
     if path and keep is not None:
         raise InputError("--keep needs --to", hint="such as: recollect backup --to backups --keep 7")
     if folder:
-        made = db.backup_to(folder, keep=keep, progress=call.progress)
+        made = db.backups.create_in(folder, keep=keep, progress=call.progress)
     else:
-        made = db.backup(path or "", force=request.force, progress=call.progress)
+        made = db.backups.create(path or "", force=request.force, progress=call.progress)
     lines = [f"{made.memories} memories backed up to {made.path}", *(f"removed {each}" for each in made.pruned)]
     return Answer(value=made, text=lambda: "\n".join(lines))
 
 
-class RestoreBackup(Request, slow=True, creates_store=True, group="care"):
+class RestoreBackup(Request, verb="backup restore", in_python=False, slow=True, creates_store=True, group="care"):
     """Which backup to put back."""
 
     path: Annotated[str, about("a file that backup has written", place=1)]
@@ -63,9 +66,9 @@ class RestoreBackup(Request, slow=True, creates_store=True, group="care"):
 
 
 @operation
-def restore_backup(db: Recollection, request: RestoreBackup, _: Call) -> "Answer[upkeep.backup.RestoredBackup]":
+def restore_backup(db: Workspace, request: RestoreBackup, _: Call) -> "Answer[upkeep.backup.RestoredBackup]":
     """Put a backup in the place of the store; what is here now is kept in a file beside it."""
-    done = db.restore_backup(request.path, dry_run=request.dry_run)
+    done = db.backups.restore(request.path, dry_run=request.dry_run)
     verb, kept = ("restored", "are kept") if done.applied else ("would restore", "would be kept")
     lines = [f"{verb} {done.memories} memories from {done.path}"]
     if done.aside is not None:
@@ -75,6 +78,8 @@ def restore_backup(db: Recollection, request: RestoreBackup, _: Call) -> "Answer
 
 class Move(
     Request,
+    verb="store move",
+    in_python=False,
     needs_store=False,
     slow=True,
     group="care",
@@ -97,7 +102,7 @@ class MovedStore(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def move(_: Recollection, request: Move, call: Call) -> Answer[MovedStore]:
+def move(_: Workspace, request: Move, call: Call) -> Answer[MovedStore]:
     """Copy a store into an empty one, between files and PostgreSQL, and compare every row; the old one stays."""
     old, new = request.old, request.new
     done = move_store(old, new, progress=call.progress)

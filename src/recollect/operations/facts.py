@@ -7,11 +7,12 @@ from msgspec import Struct
 from recollect import upkeep
 from recollect.operations.answer import Answer, listed, operation
 from recollect.operations.fields import Texts
-from recollect.operations.request import Call, Request, about, read_id
+from recollect.operations.request import Call, Request, read_id
 from recollect.operations.rights import OWNER_WRITES, READS
-from recollect.recollection import Recollection
-from recollect.records import Fact
+from recollect.parameters import about
+from recollect.records import Fact, FactQuery
 from recollect.render import text
+from recollect.workspace import Workspace
 
 
 class FactList(Struct, frozen=True, kw_only=True):
@@ -24,17 +25,23 @@ class Facts(Request, rights=READS, group="agents", example={"subject": "Owner"})
     """Which facts to list."""
 
     subject: Annotated[str, about("only about this subject")] | None = None
-    type: Annotated[Texts, about("only of this type (may be repeated)")] = ()
+    type: Annotated[Texts, about("only of this type (may be repeated)")] | None = None
     limit: Annotated[int, about("how many (100)", ge=1, short="n")] = 100
 
 
 @operation
-def facts(db: Recollection, request: Facts, _: Call) -> Answer[FactList]:
-    """List the facts that memories state: subject, predicate, object."""
-    return _listed(db.facts(subject=request.subject, type=request.type or None, limit=request.limit))
+def facts(db: Workspace, request: Facts, _: Call) -> Answer[FactList]:
+    """List the facts that memories state: subject, predicate, object.
+
+    Example:
+        >>> [(fact.subject, fact.object) for fact in db.facts(subject="Owner")]
+        [('Owner', 'Mara of the billing team')]
+    """
+    asked = FactQuery(subject=request.subject, types=request.type, limit=request.limit)
+    return _listed(db.store.facts(asked, scope=db.scope))
 
 
-class Stale(Request, rights=READS, group="agents", example={"days": 30}):
+class Stale(Request, verb="facts stale", rights=READS, group="agents", example={"days": 30}):
     """Which facts count as stale."""
 
     below: Annotated[float, about("those with less confidence than this (0.5)", ge=0, le=1)] = 0.5
@@ -42,16 +49,21 @@ class Stale(Request, rights=READS, group="agents", example={"days": 30}):
 
 
 @operation
-def stale(db: Recollection, request: Stale, _: Call) -> Answer[FactList]:
-    """List facts whose confidence has faded, or that nobody confirmed for long."""
-    return _listed(db.stale(below=request.below, days=request.days))
+def stale(db: Workspace, request: Stale, _: Call) -> Answer[FactList]:
+    """List facts whose confidence has faded, or that nobody confirmed for long.
+
+    Example:
+        >>> [fact.subject for fact in db.stale(below=0.1, days=30)]
+        []
+    """
+    return _listed(tuple(upkeep.facts.stale(db._all_facts(), now=db.now(), below=request.below, days=request.days)))
 
 
 def _listed(found: tuple[Fact, ...]) -> Answer[FactList]:
     return listed(FactList(facts=found), found, text.fact_line, empty="No facts.")
 
 
-class Conflicts(Request, rights=READS, group="agents"):
+class Conflicts(Request, verb="facts conflicts", rights=READS, group="agents"):
     """All conflicts."""
 
 
@@ -62,13 +74,20 @@ class ConflictList(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def conflicts(db: Recollection, _: Conflicts, __: Call) -> Answer[ConflictList]:
-    """List facts and memories that contradict each other."""
-    found = db.conflicts()
+def conflicts(db: Workspace, _: Conflicts, __: Call) -> Answer[ConflictList]:
+    """List facts and memories that contradict each other.
+
+    Example:
+        >>> db.conflicts()
+        ()
+    """
+    stated = upkeep.facts.all_conflicts(db.store, scope=db.scope)
+    missed = upkeep.consolidate.missed_conflicts(db._ingest_context(embed=False))
+    found = tuple(upkeep.facts.without_repeats([*stated, *missed]))
     return listed(ConflictList(conflicts=found), found, text.conflict_line, empty="No conflicts.")
 
 
-class Reinforce(Request, rights=OWNER_WRITES, group="agents", example={"ids": ["1"]}):
+class Reinforce(Request, verb="facts reinforce", rights=OWNER_WRITES, group="agents", example={"ids": ["1"]}):
     """Which facts are confirmed."""
 
     ids: Annotated[Texts, about("ids of facts (see: recollect facts)", place=1)]
@@ -81,7 +100,7 @@ class Reinforced(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def reinforce(db: Recollection, request: Reinforce, _: Call) -> Answer[Reinforced]:
+def reinforce(db: Workspace, request: Reinforce, _: Call) -> Answer[Reinforced]:
     """Confirm facts: their confidence rises and counts from today."""
     rows = tuple(read_id(each, see="recollect facts") for each in request.ids)
     count = db.reinforce(*rows)

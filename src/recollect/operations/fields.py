@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
+from recollect.arguments import shown
 from recollect.errors import InputError, QueryError
-from recollect.operations.request import Request, about
-from recollect.options import filter_from, span_of
+from recollect.filters import filter_from, span_of
+from recollect.operations.request import Request
+from recollect.parameters import about
 from recollect.records import FILTER_FIELDS, Filter
 from recollect.replies import Mode
 from recollect.text.dates import TimeSpan
@@ -36,50 +38,53 @@ def _described(key: str) -> str:
 class Dated(Request, is_shared=True):
     """A request that may be narrowed to memories of some time."""
 
-    since: Annotated[str, about("only from this date on: 2026-05-01, 3d, last week, …", metavar="DATE")] | None = None
-    until: Annotated[str, about("only up to this date, its last day included", metavar="DATE")] | None = None
+    since: Annotated[Any, about("only from this date on: 2026-05-01, 3d, last week, …", metavar="DATE")] | None = None
+    until: Annotated[Any, about("only up to this date, its last day included", metavar="DATE")] | None = None
 
 
 class Narrowed(Dated, is_shared=True):
     """A request that may be narrowed to some memories, by everything but their tags."""
 
-    type: Annotated[Texts, about(_described("type"))] = ()
-    source: Annotated[Texts, about(_described("source"))] = ()
-    kind: Annotated[Texts, about(_described("kind"))] = ()
-    fact_type: Annotated[Texts, about(_described("fact_type"), metavar="NAME")] = ()
+    type: Annotated[Texts, about(_described("type"))] | None = None
+    source: Annotated[Texts, about(_described("source"))] | None = None
+    kind: Annotated[Texts, about(_described("kind"))] | None = None
+    fact_type: Annotated[Texts, about(_described("fact_type"), metavar="NAME")] | None = None
 
     def filters(self) -> dict[str, Texts]:
         """Return the names to filter by, under the names of the fields in `Filter` and `Lens`."""
         keys = {each.name: each.key for each in FILTER_FIELDS if each.match not in ("scope", "tag")}
         values = {name: getattr(self, key) for name, key in keys.items()}
-        return {name: value for name, value in values.items() if value}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 class Selected(Narrowed, is_shared=True):
     """A request that may also be narrowed by a day, and by what was believed when."""
 
     on: (
-        Annotated[str, about("only of this date: 2026-05-01, yesterday, last week, May 2023, …", metavar="DATE")] | None
+        Annotated[Any, about("only of this date: 2026-05-01, yesterday, last week, May 2023, …", metavar="DATE")] | None
     ) = None
-    as_of: Annotated[str, about("what was believed on this date", metavar="DATE")] | None = None
+    as_of: Annotated[Any, about("what was believed on this date", metavar="DATE")] | None = None
     include_superseded: Annotated[bool, about("show superseded memories too")] = False
 
-    def where(self, now: datetime, **more: Texts) -> Filter:
-        """Return the filter that it describes; *more* are fields of the filter that it names otherwise."""
-        names = ("since", "until", "on", "as_of", "include_superseded")
-        dates = {name: getattr(self, name) for name in names if getattr(self, name)}
-        named: dict[str, Any] = {**self.filters(), **{name: value for name, value in more.items() if value}}
-        return filter_from({"where": Filter(**named), **dates}, now=now)
+    where: (
+        Annotated[
+            Any,
+            about("a Filter; keywords given with it replace its fields", only="python", python="Filter"),
+        ]
+        | None
+    ) = None
+
+    def filter_for(self, now: datetime, **named: Any) -> Filter:
+        """Return the filter that it describes; *named* replaces fields that mean something else to it."""
+        if self.where is not None and not isinstance(self.where, Filter):
+            raise InputError(f"where cannot be {shown(self.where)}", hint="give a Filter")
+        return filter_from({**{name: getattr(self, name) for name in self.__struct_fields__}, **named}, now=now)
 
 
 class Filtered(Selected, is_shared=True):
     """A request that may be narrowed to some memories."""
 
-    tag: Annotated[Texts, about(_described("tag"))] = ()
-
-    def filters(self) -> dict[str, Texts]:
-        """Return the names to filter by, tags included."""
-        return {**super().filters(), **({"tags": self.tag} if self.tag else {})}
+    tag: Annotated[Texts, about(_described("tag"))] | None = None
 
 
 # --- how people write values ----------------------------------------------------------------

@@ -11,11 +11,12 @@ from recollect.errors import InputError
 from recollect.operations.answer import Answer, listed, operation
 from recollect.operations.fields import DryRun, Texts
 from recollect.operations.memories import KeepSecrets, NoEmbed, Trusted
-from recollect.operations.request import Call, LazyChoices, Request, about
-from recollect.recollection import Recollection
+from recollect.operations.request import Call, LazyChoices, Request
+from recollect.parameters import about
 from recollect.records import Progress
 from recollect.render import text
 from recollect.replies import Degraded
+from recollect.workspace import Workspace
 
 if TYPE_CHECKING:  # a search starts without what writing needs
     from recollect.remember.import_files import ImportReport
@@ -119,7 +120,7 @@ class Imported(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def import_(db: Recollection, request: Import, call: Call) -> Answer[Imported | Rehearsed]:
+def import_(db: Workspace, request: Import, call: Call) -> Answer[Imported | Rehearsed]:
     """Import notes, documents, chats, exports and sessions of agents; only what changed is written."""
     embed, dry = not request.no_embed, request.dry_run
     how = {"redact": not request.keep_secrets, "follow_links": request.follow_links, **_given(request)}
@@ -129,7 +130,7 @@ def import_(db: Recollection, request: Import, call: Call) -> Answer[Imported | 
     else:
         _refuse_without_path(request)
         how = {"trust": request.trust} if request.trust is not None else {}
-        report = db.import_roots(**how, **rest, progress=call.progress)
+        report = db.roots.import_(**how, **rest, progress=call.progress)
     if not (dry or request.once):
         _keep_roots(db, request.paths, report, how)
     if not dry:
@@ -160,17 +161,17 @@ def _refuse_without_path(request: Import) -> None:
             raise InputError(f"--{option} needs a path: roots are imported as they were kept", hint=hint)
 
 
-def _keep_roots(db: Recollection, paths: Sequence[str], report: "ImportReport", how: Mapping[str, Any]) -> None:
+def _keep_roots(db: Workspace, paths: Sequence[str], report: "ImportReport", how: Mapping[str, Any]) -> None:
     """Keep as roots what something was imported from; an archive is none, nor is a path with a secret in it."""
     for path in paths:
         place = Path(path).expanduser().absolute().as_posix().rstrip("/")
         if any(name == place or name.startswith(f"{place}/") for _, name in report.sources):
-            db.keep_root(path, **how)
+            db.roots.add(path, **how)
     if how.get("from_") and report.sources:
-        db.keep_root(**how)
+        db.roots.add(**how)
 
 
-def _embedded(db: Recollection, report: "ImportReport", progress: Progress | None) -> Answer[Imported | Rehearsed]:
+def _embedded(db: Workspace, report: "ImportReport", progress: Progress | None) -> Answer[Imported | Rehearsed]:
     """Make the vectors of what was imported; whoever stops that keeps those that are made."""
     stopped = False
     try:
@@ -251,20 +252,20 @@ class DroppedRoot(Struct, frozen=True, kw_only=True):
 
 @operation
 def roots(
-    db: Recollection, request: Roots, _: Call
+    db: Workspace, request: Roots, _: Call
 ) -> "Answer[RootList] | Answer[DroppedRoot] | Answer[remember.roots.Root]":
     """List, add or remove roots: what `import` without a path imports again, and `watch` follows."""
     if request.action == "add":
         named = _given(request)
-        kept = db.keep_root(request.path, follow_links=request.follow_links, **named)
+        kept = db.roots.add(request.path, follow_links=request.follow_links, **named)
         return Answer(value=kept, text=lambda: f"{kept.name} is a root now; import it with: recollect import")
     if request.action == "remove":
         if not request.path:
             raise InputError("say which file or folder", hint="see: recollect roots list")
-        db.drop_root(request.path)
+        db.roots.remove(request.path)
         return Answer(
             value=DroppedRoot(path=request.path),
             text=lambda: f"{request.path} is not a root any more; its memories stay",
         )
-    found, empty = db.roots(), "No roots; recollect import PATH keeps PATH as one."
+    found, empty = db.roots.list(), "No roots; recollect import PATH keeps PATH as one."
     return listed(RootList(roots=found), found, text.root_line, empty=empty)

@@ -7,12 +7,13 @@ from msgspec import Struct
 from recollect.errors import InputError
 from recollect.operations.answer import Answer, listed, operation
 from recollect.operations.fields import Narrowed, Texts, numbers
-from recollect.operations.request import Call, about
+from recollect.operations.request import Call
 from recollect.operations.rights import OWNER_WRITES, READS
+from recollect.parameters import about
 from recollect.recall.lens import Lens
-from recollect.recollection import Recollection
 from recollect.render import text
 from recollect.serialize import serialize
+from recollect.workspace import Workspace
 
 
 class LensRequest(
@@ -44,20 +45,20 @@ class DroppedLens(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def lens(db: Recollection, request: LensRequest, _: Call) -> Answer[LensList] | Answer[DroppedLens] | Answer[Lens]:
+def lens(db: Workspace, request: LensRequest, _: Call) -> Answer[LensList] | Answer[DroppedLens] | Answer[Lens]:
     """Create, list or drop lenses: filters and boosts kept under a name, for `search --lens NAME`."""
     if request.action == "list":
-        kept = db.lenses()
+        kept = db.lenses.list()
         return listed(LensList(lenses=kept), kept, lambda each: text.lens_line(serialize(each)), empty="No lenses.")
     if not request.name:
         raise InputError("say which lens", hint="see: recollect lens list")
     if request.action == "drop":
-        db.drop_lens(request.name)
+        db.lenses.drop(request.name)
         return Answer(value=DroppedLens(name=request.name), text=lambda: f"lens {request.name} is gone")
     return _created(db, request, request.name)
 
 
-def _created(db: Recollection, request: LensRequest, name: str) -> Answer[Lens]:
+def _created(db: Workspace, request: LensRequest, name: str) -> Answer[Lens]:
     made = Lens(
         name=name,
         projects=request.only_project or None,
@@ -67,7 +68,7 @@ def _created(db: Recollection, request: LensRequest, name: str) -> Answer[Lens]:
         boosts=numbers(request.boost, "boost", form="KIND:NAME=FACTOR", example="type:decision=1.5"),
         **request.filters(),
     )
-    db.keep_lens(made)
+    db.lenses.keep(made)
     return Answer(
         value=made, text=lambda: f"lens {made.name} is kept; use it with: recollect search --lens {made.name}"
     )

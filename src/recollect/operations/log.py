@@ -9,18 +9,22 @@ from recollect import recall, upkeep
 from recollect.errors import InputError
 from recollect.operations.answer import Answer, listed, operation
 from recollect.operations.fields import Session
-from recollect.operations.request import Call, Request, about
+from recollect.operations.request import Call, Request
 from recollect.operations.rights import OWNER_WRITES, READS
-from recollect.recollection import Recollection
+from recollect.parameters import about
 from recollect.records import Recall
 from recollect.render import text
+from recollect.workspace import Workspace
 
 
-class Activity(Request, rights=READS, group="agents", example={"limit": 20}):
+class Activity(Request, verb="log activity", rights=READS, group="agents", example={"limit": 20}):
     """How far back to look."""
 
     session: Session | None = None
     limit: Annotated[int, about("how many (50)", ge=1, short="n")] = 50
+
+
+MAX_ENTRIES: Final = 10_000
 
 
 class Entries(Struct, frozen=True, kw_only=True):
@@ -30,9 +34,21 @@ class Entries(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def activity(db: Recollection, request: Activity, _: Call) -> Answer[Entries]:
-    """Show what happened lately: what was learned, changed, recalled, or told to an agent."""
-    found = db.activity(session=request.session, limit=request.limit)
+def activity(db: Workspace, request: Activity, _: Call) -> Answer[Entries]:
+    """Show what happened lately: what was learned, changed, recalled, or told to an agent.
+
+    Example:
+        >>> [(entry.what, entry.ids) for entry in db.activity(limit=2)]
+        [('recalled', (1,)), ('learned', (3,))]
+    """
+    db._log.flush()  # what was recalled until now belongs to it
+    found = upkeep.activity.activity(
+        db.store,
+        scope=db.scope,
+        project=db._notes,
+        session=db._named(request.session),
+        limit=min(request.limit, MAX_ENTRIES),
+    )
     return listed(Entries(entries=found), found, text.entry_line, empty="Nothing happened yet.")
 
 
@@ -62,7 +78,7 @@ class Settled(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def review(db: Recollection, request: Review, _: Call) -> Answer[ReviewItems] | Answer[Settled]:
+def review(db: Workspace, request: Review, _: Call) -> Answer[ReviewItems] | Answer[Settled]:
     """List what needs a person: contradictions, merges, agents' words, secrets, failed imports; or settle one."""
     if request.action == "list":
         found = db.review()
@@ -93,7 +109,7 @@ class Log(Request, rights=READS.but(report={"prune": OWNER_WRITES}), group="agen
     fact: Annotated[int, about("the id of a fact", is_id=True)] | None = None
     memory: Annotated[int, about("only searches that found this memory", is_id=True)] | None = None
     limit: Annotated[int, about("how many (20)", ge=1, short="n")] = 20
-    older_than: Annotated[str, about("prune: what is older than this: 90d, 2026-05-01, …", metavar="DATE")] | None = (
+    older_than: Annotated[Any, about("prune: what is older than this: 90d, 2026-05-01, …", metavar="DATE")] | None = (
         None
     )
     max_size: Annotated[float, about("prune: the oldest, until the log has this many MB", ge=0)] | None = None
@@ -140,36 +156,36 @@ LogReply = Recalls | MemoryIdList | MemoryUses | UnansweredQueries | Pruned
 
 
 @operation
-def log(db: Recollection, request: Log, _: Call) -> Answer[LogReply]:
+def log(db: Workspace, request: Log, _: Call) -> Answer[LogReply]:
     """Read the log of searches that named a session, or prune it."""
     return REPORTS[request.report](db, request)
 
 
-def _recent(db: Recollection, request: Log, *, fact: int | None = None) -> Answer[Recalls]:
-    found = db.recalls(session=request.session, fact=fact, memory=request.memory, limit=request.limit)
+def _recent(db: Workspace, request: Log, *, fact: int | None = None) -> Answer[Recalls]:
+    found = db.log.recent(session=request.session, fact=fact, memory=request.memory, limit=request.limit)
     return listed(Recalls(recalls=found), found, text.recall_line, empty="Nothing was recalled yet.")
 
 
-def _provenance(db: Recollection, request: Log) -> Answer[Recalls]:
+def _provenance(db: Workspace, request: Log) -> Answer[Recalls]:
     if request.fact is None:
         raise InputError("say which fact", hint="such as: recollect log provenance --fact 3")
     return _recent(db, request, fact=request.fact)
 
 
-def _never_recalled(db: Recollection, request: Log) -> Answer[MemoryIdList]:
-    found = db.never_recalled(limit=request.limit)
+def _never_recalled(db: Workspace, request: Log) -> Answer[MemoryIdList]:
+    found = db.log.never_recalled(limit=request.limit)
     ids = MemoryIdList(ids=tuple(memory.id for memory in found))
     return listed(ids, found, text.one_line, empty="Every memory was recalled.")
 
 
-def _never_used(db: Recollection, _: Log) -> Answer[MemoryUses]:
-    found, empty = db.never_used(), "No memory was shown three times and never used."
+def _never_used(db: Workspace, _: Log) -> Answer[MemoryUses]:
+    found, empty = db.log.never_used(), "No memory was shown three times and never used."
     uses = MemoryUses(memories=found)
     return listed(uses, found, lambda each: f"#{each.id} shown {each.shown} times, never used", empty=empty)
 
 
-def _unanswered(db: Recollection, request: Log) -> Answer[UnansweredQueries]:
-    found, empty = db.unanswered(limit=request.limit), "Every query found something."
+def _unanswered(db: Workspace, request: Log) -> Answer[UnansweredQueries]:
+    found, empty = db.log.unanswered(limit=request.limit), "Every query found something."
     queries = tuple(UnansweredQuery(query=query, times=times) for query, times in found)
     return listed(
         UnansweredQueries(queries=queries),
@@ -179,12 +195,12 @@ def _unanswered(db: Recollection, request: Log) -> Answer[UnansweredQueries]:
     )
 
 
-def _prune(db: Recollection, request: Log) -> Answer[Pruned]:
-    count = db.prune_log(older_than=request.older_than, max_size=request.max_size)
+def _prune(db: Workspace, request: Log) -> Answer[Pruned]:
+    count = db.log.prune(older_than=request.older_than, max_size=request.max_size)
     return Answer(value=Pruned(pruned=count), text=lambda: f"{count} searches pruned from the recall log")
 
 
-REPORTS: Final[Mapping[str, Callable[[Recollection, Log], Answer[Any]]]] = {
+REPORTS: Final[Mapping[str, Callable[[Workspace, Log], Answer[Any]]]] = {
     "recent": _recent,
     "provenance": _provenance,
     "never-recalled": _never_recalled,

@@ -6,10 +6,11 @@ from recollect import upkeep
 from recollect.errors import InputError
 from recollect.operations.answer import Answer, operation
 from recollect.operations.fields import DryRun, Texts
-from recollect.operations.request import Call, Request, about, read_id
+from recollect.operations.request import Call, Request, read_id
 from recollect.operations.rights import OWNER_WRITES
-from recollect.recollection import Recollection
+from recollect.parameters import about
 from recollect.render import text
+from recollect.workspace import Workspace
 
 NOTHING_LEFT: Final = "nothing of it is left in the files of the store"
 
@@ -20,7 +21,7 @@ class Purge(Request, rights=OWNER_WRITES, slow=True, group="care", example={"ids
     ids: Annotated[Texts, about("ids of memories", place=1)] = ()
     source: Annotated[str, about("all that came from this file or folder")] | None = None
     project: Annotated[str, about("all of this project, and its name")] | None = None
-    older_than: Annotated[str, about("all that is older than this: 90d, 2026-05-01, …", metavar="DATE")] | None = None
+    older_than: Annotated[Any, about("all that is older than this: 90d, 2026-05-01, …", metavar="DATE")] | None = None
     dry_run: DryRun = False
     verify: Annotated[bool, about("search the raw bytes of the files for what was erased", only="machine")] = False
     trace: Annotated[Texts, about("search the raw bytes for this text too (may be repeated)", only="machine")] = ()
@@ -28,7 +29,7 @@ class Purge(Request, rights=OWNER_WRITES, slow=True, group="care", example={"ids
 
 
 @operation
-def purge(db: Recollection, request: Purge, _: Call) -> "Answer[upkeep.purge.PurgeReport]":
+def purge(db: Workspace, request: Purge, _: Call) -> "Answer[upkeep.purge.PurgeReport]":
     """Erase memories for good, with all that speaks of them, every byte; --verify looks for what is left."""
     names = ("source", "project", "older_than")
     chosen: dict[str, Any] = {name: getattr(request, name) for name in names if getattr(request, name) is not None}

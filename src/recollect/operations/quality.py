@@ -10,10 +10,11 @@ from recollect import evaluate
 from recollect.errors import InputError
 from recollect.operations.answer import Answer, operation, write_file
 from recollect.operations.fields import Texts, mode_from, pairs
-from recollect.operations.request import Call, Request, about
-from recollect.recollection import Recollection
+from recollect.operations.request import Call, Request
+from recollect.parameters import about
 from recollect.render import text
 from recollect.replies import Mode
+from recollect.workspace import Workspace
 
 
 class Eval(
@@ -47,7 +48,7 @@ class Eval(
 
 
 @operation
-def eval_(db: Recollection, request: Eval, call: Call) -> Answer[Mapping[str, object]]:
+def eval_(db: Workspace, request: Eval, call: Call) -> Answer[Mapping[str, object]]:
     """Measure how well judged questions are answered; your own store is not touched."""
     outputs, exports = _outputs(request.output), _folder(request.export)
     modes = tuple(dict.fromkeys(map(mode_from, request.mode))) or ("hybrid",)
@@ -102,7 +103,7 @@ def _folder(text: str | None) -> Path | None:
 # --- what is told and written ---------------------------------------------------------------
 
 
-def _facts(db: Recollection, request: Eval, modes: Sequence[Mode]) -> Mapping[str, str]:
+def _facts(db: Workspace, request: Eval, modes: Sequence[Mode]) -> Mapping[str, str]:
     most = request.queries
     model = db.models.required() if evaluate.plan.needs_model(db.models, modes) else None
     return {
@@ -207,7 +208,7 @@ class UndoneTuning(Struct, frozen=True, kw_only=True):
 
 @operation
 def tune(
-    db: Recollection, request: Tune, call: Call
+    db: Workspace, request: Tune, call: Call
 ) -> Answer[TuneReport] | Answer[UndoneTuning] | Answer[TuningState] | Answer[NotTuned]:
     """Fit the ranking to your feedback or to judged queries; adopted is only what is surely better."""
     if request.show or request.undo:
@@ -238,7 +239,7 @@ def _report(done: "evaluate.tune.Tuned", *, dry: bool) -> TuneReport:
     )
 
 
-def _show(db: Recollection) -> Answer[TuningState] | Answer[NotTuned]:
+def _show(db: Workspace) -> Answer[TuningState] | Answer[NotTuned]:
     tuning = db.tuning()
     if tuning is None:
         name = db.profile.name
@@ -246,7 +247,7 @@ def _show(db: Recollection) -> Answer[TuningState] | Answer[NotTuned]:
     return Answer(value=_state(tuning), text=lambda: text.tuning_text(tuning))
 
 
-def _undo(db: Recollection) -> Answer[UndoneTuning]:
+def _undo(db: Workspace) -> Answer[UndoneTuning]:
     undone, left = db.untune(), db.tuning()
     now = f"{undone.profile} is as it comes again" if left is None else text.tuning_text(left)
     value = UndoneTuning(undone=_state(undone), now=None if left is None else _state(left))

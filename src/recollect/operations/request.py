@@ -4,10 +4,11 @@ An operation is a request (a Struct whose fields are its parameters) and a funct
 text and the bounds of a parameter stand in the annotation of its field, and nowhere else.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
 from functools import cache
 from importlib import import_module
+from math import isfinite
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
@@ -19,10 +20,11 @@ from recollect.arguments import shown, storable
 from recollect.errors import InputError
 from recollect.lazy import regex
 from recollect.operations.rights import LOCAL, Rights
+from recollect.parameters import Hints, about
 from recollect.records import Progress, Trust
 
 Group = Literal["daily", "agents", "care", "measure"]
-Kind = Literal["text", "texts", "words", "number", "numbers", "float", "flag", "choice", "paths", "id", "ids"]
+Kind = Literal["text", "texts", "words", "number", "numbers", "float", "flag", "choice", "paths", "id", "ids", "object"]
 MAX_INTEGER: Final = 2**63
 _FIELD_IN_ERROR: Final = regex(r"`\$\.(\w+)")
 
@@ -33,6 +35,8 @@ class Traits(Struct, frozen=True, kw_only=True):
     rights: Rights = LOCAL
     """Who may do it through a server, and what it touches; without a declaration no server offers it."""
     group: Group = "daily"
+    verb: str = ""
+    """What the command line calls it if not by its name, such as "facts stale"; "-" if it is no command."""
     slow: bool = False
     """Whether it reports progress."""
     needs_store: bool = True
@@ -41,6 +45,10 @@ class Traits(Struct, frozen=True, kw_only=True):
     """Whether it may create a store that does not exist yet."""
     is_shared: bool = False
     """Whether it only lends its fields to other requests, which list them last."""
+    names_project: bool = False
+    """Whether its Python method takes the project to write to."""
+    in_python: bool = True
+    """Whether it is a method in Python; some only make sense in a terminal."""
     brief_limit: int = 0
     """The `limit` of a request on a terminal that names none, nor asks for all; 0 for no such limit."""
     example: Mapping[str, Any] = {}
@@ -95,35 +103,6 @@ class LazyChoices(Sequence[str]):
 # --- parameters -----------------------------------------------------------------------------
 
 
-class Hints(Struct, frozen=True, kw_only=True):
-    """What surfaces must know about a parameter that its type does not say."""
-
-    place: int = 0
-    """Its place among the arguments of the command line, from 1 on; 0 for an option."""
-    words: bool = False
-    """Whether it takes all words that are left, joined to one text."""
-    is_scope: bool = False
-    """Whether it says which project the caller sees: a global option of the command line."""
-    is_id: bool = False
-    """Whether it is an id, which may be written #26."""
-    short: str = ""
-    """A letter that stands for its name."""
-    off: str = ""
-    """What turns a flag off that is on by default."""
-    only: Literal["", "machine", "terminal", "program"] = ""
-    """Where alone it can be given: on the machine of the store, in a terminal, by a program; blank for everywhere."""
-    metavar: str = ""
-    """What stands for its value in the help; its name if blank."""
-    choices: Sequence[str] = ()
-    read: Callable[[Any], Any] | None = None
-    """Turns what people write into a value of its type."""
-
-
-def about(description: str, *, ge: float | None = None, le: float | None = None, **hints: Any) -> Meta:
-    """Describe a parameter: what it is for, its bounds, and what surfaces must know about it."""
-    return Meta(description=description, ge=ge, le=le, extra={"hints": Hints(**hints)})
-
-
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(struct_field,))
 class Request(
     Struct, metaclass=_RequestMeta, is_shared=True, frozen=True, forbid_unknown_fields=True, omit_defaults=True
@@ -131,6 +110,24 @@ class Request(
     """What an operation is asked to do. Subclasses add its parameters."""
 
     project: Annotated[str, about("the project to write to and to search", is_scope=True)] | None = None
+
+
+def with_options(base: type[Request], described: type[Struct], *, without: Sequence[str] = ()) -> Any:
+    """Return *base* with those fields of *described* that carry a description: their only one, then."""
+    hints = get_type_hints(described, include_extras=True)
+    taken = {each.name: each for each in fields(described) if each.name not in without}
+    own = {name: hints[name] for name in taken if _unwrapped(hints[name])[0] is not None}
+    members = {"__module__": base.__module__, "__annotations__": own, **{name: taken[name].default for name in own}}
+    return _RequestMeta(f"{described.__name__}Options", (base,), members)
+
+
+def with_values(base: type[Request], record: type[Struct], names: Iterable[str], *, dates: Iterable[str] = ()) -> Any:
+    """Return *base* with fields of *record* that only Python sets: *names*, and *dates* that may be texts, too."""
+    hints, where = get_type_hints(record), f"as in `{record.__name__}`"
+    own: dict[str, Any] = {name: Annotated[hints[name], about(where, only="python")] | None for name in names}
+    own |= {name: Annotated[Any, about(where, only="python", metavar="DATE")] | None for name in dates}
+    members = {"__module__": base.__module__, "__annotations__": own, **dict.fromkeys(own)}
+    return _RequestMeta(f"{record.__name__}Values", (base,), members, is_shared=True)
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
@@ -145,11 +142,18 @@ class Parameter(Struct, frozen=True, kw_only=True):
     minimum: float | None = None
     maximum: float | None = None
     hints: Hints = Hints()
+    type_name: str = "Any"
+    """The name of its type, for Python."""
 
     @property
     def place(self) -> bool:
         """Whether it is an argument of the command line."""
         return self.hints.place > 0
+
+    @property
+    def is_date(self) -> bool:
+        """Whether it is a date: text that people write, or a date or moment of Python."""
+        return self.hints.metavar == "DATE"
 
     @property
     def option(self) -> str:
@@ -182,6 +186,7 @@ _WANTED: Final[Mapping[str, str]] = {
     "words": "a text",
     "text": "a text",
     "choice": "one of its choices",
+    "object": "see its type",
 }
 
 
@@ -208,6 +213,7 @@ def _parameter(field: Any, hint: Any) -> Parameter:
         minimum=meta.ge if meta else None,
         maximum=meta.le if meta else None,
         hints=hints,
+        type_name=getattr(inner, "__name__", "Any"),
     )
 
 
@@ -231,26 +237,37 @@ def _kind(inner: Any, hints: Hints) -> Kind:
         return "ids" if item is int else "numbers" if item is float else "paths" if hints.place else "texts"
     if inner is int:
         return "id" if hints.is_id else "number"
-    kinds: Mapping[Any, Kind] = {bool: "flag", float: "float", str: "words" if hints.words else "text"}
-    return kinds[inner]
+    text: Kind = "words" if hints.words else "text"
+    kinds: Mapping[Any, Kind] = {bool: "flag", float: "float", str: text, Any: "text" if hints.metavar else "object"}
+    return kinds.get(inner, "object")
 
 
 # --- reading a request ----------------------------------------------------------------------
 
 
 def parse(
-    request: type[Request], name: str, values: Mapping[str, Any], *, allowed: Sequence[Parameter] | None = None
+    request: type[Request],
+    name: str,
+    values: Mapping[str, Any],
+    *,
+    allowed: Sequence[Parameter] | None = None,
+    local: bool = False,
 ) -> Any:
     """Return the request for the operation *name* that *values* describe; refuse what does not fit.
 
-    This is the one place where values are checked. None counts as not given. Of the parameters only those *allowed*
-    are taken.
+    This is the one place where values are checked. Of the parameters only those *allowed* are taken. None counts as
+    not given, and so does an empty list, unless a *local* program gives it: a filter by no names matches nothing there.
+    Such a program may also name what is not among the choices of a server, such as a profile in a file.
     """
     known = {each.name: each for each in (parameters_of(request) if allowed is None else allowed)}
     for key in values:
         if key not in known:
             raise InputError(f"{name} takes no {key!r}", hint=f"one of {', '.join(sorted(known))}")
-    given = {key: _read(known[key], value) for key, value in values.items() if value is not None}
+    given = {
+        key: _read(known[key], value, local=local)
+        for key, value in values.items()
+        if value is not None and (local or known[key].is_required or not _is_empty(value))
+    }
     for each in known.values():
         if each.is_required and each.name not in given:
             raise InputError(f"{name} needs {each.name!r}", hint=each.about)
@@ -266,23 +283,72 @@ def parse(
         ) from error
 
 
-def _read(parameter: Parameter, value: Any) -> Any:
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, list | tuple) and not value
+
+
+def _read(parameter: Parameter, value: Any, *, local: bool) -> Any:
+    """Return *value* as the type of its field takes it: texts that can be stored, one text as a list of one."""
     if parameter.hints.read is not None:
         value = parameter.hints.read(value)
-    if parameter.kind == "ids":
-        several = value if isinstance(value, list | tuple) else [value]
-        return tuple(dict.fromkeys(read_id(each) for each in several)) or _refuse(parameter, value)
-    if parameter.kind == "id":
-        return read_id(value)
-    if parameter.kind == "choice" and value not in parameter.choices:
+    if parameter.kind in _READERS:
+        return _READERS[parameter.kind](parameter, value)
+    if parameter.is_date and not isinstance(value, str):
+        return _date(parameter, value)
+    is_free = local and parameter.hints.only == "program"
+    if parameter.kind == "choice" and not is_free and value not in parameter.choices:
         _refuse(parameter, value)
+    return storable(value) if isinstance(value, str) else value
+
+
+def _ids(parameter: Parameter, value: Any) -> tuple[int, ...]:
+    several = value if isinstance(value, list | tuple) else [value]
+    return tuple(dict.fromkeys(read_id(each) for each in several)) or _refuse(parameter, value)
+
+
+def _texts(_: Parameter, value: Any) -> Any:
     if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, list | tuple):
-        return [storable(each) if isinstance(each, str) else each for each in value]
-    if parameter.kind == "number" and isinstance(value, int) and abs(value) >= MAX_INTEGER:
+        return (storable(value),)
+    is_list = isinstance(value, Iterable) and not isinstance(value, bytes | Mapping)
+    return [storable(each) if isinstance(each, str) else each for each in value] if is_list else value
+
+
+def _number(parameter: Parameter, value: Any) -> Any:
+    is_large = isinstance(value, int) and abs(value) >= MAX_INTEGER
+    return _refuse(parameter, value) if is_large or (isinstance(value, float) and not isfinite(value)) else value
+
+
+def _date(parameter: Parameter, value: Any) -> Any:
+    """Return a date or a moment, which is aware of its time zone: UTC unless it says otherwise."""
+    if not isinstance(value, date):
+        hint = "give a datetime, a date, or text such as yesterday"
+        raise InputError(f"{parameter.name} cannot be {shown(value)}", hint=hint)
+    if not isinstance(value, datetime):
+        return value
+    aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+    try:
+        aware.astimezone(UTC)
+    except (OverflowError, ValueError):
         _refuse(parameter, value)
-    return value
+    return aware
+
+
+def _numbers(parameter: Parameter, value: Any) -> tuple[float, ...]:
+    try:
+        return tuple(map(float, value))
+    except (TypeError, ValueError, OverflowError):
+        return _refuse(parameter, value)  # type: ignore[no-any-return]
+
+
+_READERS: Final[Mapping[Kind, Callable[[Parameter, Any], Any]]] = {
+    "ids": _ids,
+    "id": lambda _, value: read_id(value),
+    "texts": _texts,
+    "paths": _texts,
+    "number": _number,
+    "float": _number,
+    "numbers": _numbers,
+}
 
 
 def _refuse(parameter: Parameter, value: Any) -> Any:

@@ -12,12 +12,13 @@ from recollect.operations.answer import Answer, operation, write_file
 from recollect.operations.backup import bytes_of
 from recollect.operations.fields import DryRun
 from recollect.operations.repair import readable
-from recollect.operations.request import Call, Request, about
+from recollect.operations.request import Call, Request
 from recollect.operations.rights import OWNER_CHECKS_ALL, OWNER_WRITES, OWNER_WRITES_ALL, READS
-from recollect.recollection import Recollection
+from recollect.parameters import about
 from recollect.records import Generation, LogSize, StoreStats
 from recollect.render import text
 from recollect.stores.choice import shown_address
+from recollect.workspace import Workspace
 
 
 class Stats(Request, rights=READS, group="care"):
@@ -49,9 +50,9 @@ class StoreState(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def stats(db: Recollection, _: Stats, __: Call) -> Answer[StoreState]:
+def stats(db: Workspace, _: Stats, __: Call) -> Answer[StoreState]:
     """Count memories, projects, types and sources."""
-    counted, kept, last, place = db.stats(), db.retention, db.last_backup(), shown_address(db.address)
+    counted, kept, last, place = db.stats(), db.retention, db.backups.last(), shown_address(db.address)
     generations = db.generations()
     waiting = next((each.pending for each in generations if not each.is_external), 0)
     lines = [text.stats_text(counted, place), text.log_text(counted.log, kept), text.backup_line(last)]
@@ -69,7 +70,7 @@ def stats(db: Recollection, _: Stats, __: Call) -> Answer[StoreState]:
     return Answer(value=state, text=lambda: "\n".join(lines))
 
 
-class Init(Request, group="care", creates_store=True):
+class Init(Request, verb="store init", in_python=False, group="care", creates_store=True):
     """Which store is a global option."""
 
 
@@ -81,7 +82,7 @@ class Ready(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def init(db: Recollection, _: Init, __: Call) -> Answer[Ready]:
+def init(db: Workspace, _: Init, __: Call) -> Answer[Ready]:
     """Make the store that --db names, a file or a schema of PostgreSQL, or bring it up to date; say where it is."""
     place, count = shown_address(db.address), db.stats().memories
     return Answer(value=Ready(store=place, memories=count), text=lambda: f"{place} is ready: {count} memories")
@@ -110,7 +111,7 @@ class Exported(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def export(db: Recollection, request: Export, call: Call) -> Answer[Iterator[Mapping[str, object]]] | Answer[Exported]:
+def export(db: Workspace, request: Export, call: Call) -> Answer[Iterator[Mapping[str, object]]] | Answer[Exported]:
     """Write every memory as JSON Lines, to PATH or to standard output; `import` reads it back without loss."""
     path, kinds = request.path, Counter[str]()
     progress = call.progress if path else None
@@ -157,7 +158,7 @@ class Unmerged(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def consolidate(db: Recollection, request: Consolidate, _: Call) -> Answer[Consolidated] | Answer[Unmerged]:
+def consolidate(db: Workspace, request: Consolidate, _: Call) -> Answer[Consolidated] | Answer[Unmerged]:
     """Merge memories that say the same; try --dry-run first, --undo brings them back."""
     dry = request.dry_run
     if request.undo:
@@ -190,7 +191,7 @@ class Embedded(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def embed(db: Recollection, _: Embed, call: Call) -> Answer[Embedded]:
+def embed(db: Workspace, _: Embed, call: Call) -> Answer[Embedded]:
     """Make the vectors of memories that have none, to find them by meaning too."""
     count = db.embed(call.progress)
     return Answer(

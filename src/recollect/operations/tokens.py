@@ -9,8 +9,9 @@ from msgspec import Struct
 from recollect import upkeep
 from recollect.errors import InputError
 from recollect.operations.answer import Answer, listed, operation
-from recollect.operations.request import Call, Request, about
-from recollect.recollection import Recollection
+from recollect.operations.request import Call, Request
+from recollect.parameters import about
+from recollect.workspace import Workspace
 
 _UNITS: Final[Mapping[str, float]] = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -60,24 +61,24 @@ class RevokedToken(Struct, frozen=True, kw_only=True):
 
 @operation
 def token(
-    db: Recollection, request: TokenRequest, _: Call
+    db: Workspace, request: TokenRequest, _: Call
 ) -> "Answer[TokenList] | Answer[upkeep.tokens.NewToken] | Answer[RevokedToken]":
     """Create, list or revoke tokens for a server of this store."""
     if request.action == "list":
-        found = db.tokens()
+        found = db.tokens.list()
         return listed(TokenList(tokens=found), found, token_line, empty="No tokens.")
     if request.action == "create":
         return _created(db, request)
     name = request.name
     if not name:
         raise InputError("say which token", hint="see: recollect token list")
-    db.revoke_token(name)
+    db.tokens.revoke(name)
     return Answer(value=RevokedToken(name=name), text=lambda: f"{name} is revoked")
 
 
-def _created(db: Recollection, request: TokenRequest) -> "Answer[upkeep.tokens.NewToken]":
+def _created(db: Workspace, request: TokenRequest) -> "Answer[upkeep.tokens.NewToken]":
     expires = request.expires
-    made = db.create_token(
+    made = db.tokens.create(
         name=request.name,
         project=request.project,
         read_only=request.read_only,

@@ -15,7 +15,7 @@ from recollect.decay import age_days
 from recollect.errors import InputError
 from recollect.lazy import regex
 from recollect.recall import ledger
-from recollect.records import NEVER, Memory
+from recollect.records import GLOBAL, NEVER, Memory
 from recollect.replies import Reply, Turn
 from recollect.stores.contract import Store
 from recollect.text.firewall import HEADING, closing, disarm, opening
@@ -178,16 +178,20 @@ def _confidence(memory: Memory) -> str:
     return str(round(float(memory.confidence), 2))
 
 
-def _marks(memory: Memory, conflicts: Sequence[int]) -> list[str]:
-    """Return what a reader should know before believing: whose word it is, and what it conflicts with."""
+def _marks(memory: Memory, conflicts: Sequence[int], now: datetime | None = None) -> list[str]:
+    """Return what a reader should know before believing: whose word it is, how long it held, what it conflicts with."""
     origin = [ORIGINS[memory.trust]] if memory.trust in ORIGINS else []
+    origin += ["for all projects"] if memory.project == GLOBAL else []
+    if now is not None and memory.valid_until is not None:
+        over = memory.valid_until <= now
+        origin.append(f"{'expired' if over else 'until'} {memory.valid_until.date().isoformat()}")
     others = ", ".join(f"#{row}" for row in conflicts)
     return [*origin, f"#{memory.id} conflicts with {others}"] if others else origin
 
 
 def _markdown_line(memory: Memory, now: datetime, conflicts: Sequence[int]) -> str:
     content = _without_tags(as_one_line(memory.content))
-    tail = [f"confidence: {_confidence(memory)}", f"age: {_age(memory, now)}", *_marks(memory, conflicts)]
+    tail = [f"confidence: {_confidence(memory)}", f"age: {_age(memory, now)}", *_marks(memory, conflicts, now)]
     return f"- [{_kind(memory)}] {content} ({', '.join(tail)})" if content else ""
 
 

@@ -25,7 +25,7 @@ def told(store: Store, session: str | None, *, project: str) -> Mapping[str, obj
 def note_told(store: Store, session: str, memories: Iterable[Memory], *, project: str, at: datetime) -> None:
     """Note that *session* was told *memories*; what somebody else noted meanwhile stays."""
     new = {str(each.id): each.meaning.hex() for each in memories}
-    with store.transaction():
+    with store.transaction({project}):
         before = store.note(LEDGER, session, project=project)
         if before is None:
             _make_room(store, project=project)

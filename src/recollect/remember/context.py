@@ -13,6 +13,7 @@ from recollect.errors import InputError
 from recollect.profile import Profile
 from recollect.records import (
     ALL_PROJECTS,
+    GLOBAL,
     NEVER,
     Fact,
     Generation,
@@ -83,7 +84,12 @@ class IngestContext(Struct, frozen=True, kw_only=True):
     @property
     def scope(self) -> Scope:
         """Return the projects this context reads: its own, or all."""
-        return ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project}))
+        return ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project, *self._shared}))
+
+    @property
+    def _shared(self) -> tuple[str, ...]:
+        """Return the project of what holds everywhere, which a session of the owner adds to."""
+        return (GLOBAL,) if self.trust == "owner" else ()
 
     def prepare(
         self, memory: Memory, vector: Sequence[float] | None = None, *, modified: datetime | None = None

@@ -17,8 +17,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from recollect.errors import FileError, InputError, RecollectError, StoreError
-from recollect.records import Memory, Progress, SourceHead
-from recollect.remember.context import Draft, IngestContext
+from recollect.records import GLOBAL, Memory, Progress, SourceHead
+from recollect.remember.context import DEFAULT, Draft, IngestContext
 from recollect.remember.file_state import fingerprint_of, modified_at, stamp_of
 from recollect.remember.find_files import Found, LeadsOut, Passed, Refused, find_files, size_of, suffix_of
 from recollect.remember.formats import Exported, Parsed, read_parts
@@ -26,6 +26,7 @@ from recollect.remember.formats.isolated import end_idle
 from recollect.remember.ingest import MAX_DRAFTS_BY_VECTOR, secrets_of
 from recollect.remember.reading import AS_FOUND, Reading
 from recollect.remember.redact import SHARED, FoundSecret
+from recollect.remember.repository import project_of
 from recollect.remember.restore_archive import archive_version, restore_archive
 from recollect.remember.sources import (
     PART_MEMORIES,
@@ -37,6 +38,7 @@ from recollect.remember.sources import (
     remove_source,
     write_parts,
 )
+from recollect.remember.statements import is_distilled, supersede_statements
 from recollect.remember.vanished import Seen, device_of, find_vanished
 from recollect.replies import Degraded
 
@@ -94,6 +96,8 @@ class ImportReport(Struct, kw_only=True):
     """How many files in folders were not read, by the ending that no format reads or by another reason."""
     left_out: Counter[str] = field(default_factory=Counter)
     """How much inside the files was left out on purpose, by kind: tool results, lines of an unknown kind."""
+    statements: list[int] = field(default_factory=list)
+    """The new memories that were distilled from turns of recorded sessions."""
     places: tuple[str, ...] = ()
     """Where files were found, for a dry run or a program's usual place; and how many bytes they have."""
     size: int = 0
@@ -149,6 +153,7 @@ class ImportReport(Struct, kw_only=True):
         self.errors.extend(Problem(path=str(done.path), reason=problem) for problem in done.all_problems)
         self.memories.update(done.memories)
         self.secrets += done.secrets
+        self.statements += done.statements
 
 
 class SourceImport(Struct, kw_only=True):
@@ -171,6 +176,8 @@ class SourceImport(Struct, kw_only=True):
     """The secrets reported so far by field and kind: those in what all memories share are reported once."""
     found: int = 0
     """How many memories were read."""
+    statements: list[int] = field(default_factory=list)
+    """The new memories that were distilled from turns."""
 
     def read(self, parts: Iterable[Parsed]) -> Iterator[Parsed]:
         """Yield *parts* and count them; an error in a reader becomes a FileError, so that it stops no other file."""
@@ -194,6 +201,7 @@ class SourceImport(Struct, kw_only=True):
         self.memories["updated"] += len(diff.updated)
         for name in ("unchanged", "removed", "repeated", "revived"):
             self.memories[name] += getattr(diff, name)
+        self.statements += [diff.ids[place] for place in diff.new if is_distilled(drafts[place].memory)]
         for place in (*diff.new, *diff.updated):
             for each in secrets_of(drafts[place], diff.ids[place]):
                 if each.field not in SHARED or (each.field, each.kind) not in self.reported:
@@ -247,6 +255,8 @@ def import_files(
         end_idle()
         work.flush()
     work.renew()
+    if report.statements:
+        supersede_statements(report.statements, context)
     if not reading.is_partial:
         work.remove_vanished(prune=prune)
     return report
@@ -319,6 +329,8 @@ class _Import(Struct, kw_only=True):
     progress: Progress | None
     waiting: list[SourceImport] = field(default_factory=list)
     """Small files that are read but not written. They are read again if the import ends before."""
+    projects: dict[str, str] = field(default_factory=dict)
+    """The projects of folders that recorded sessions worked in."""
 
     @property
     def context(self) -> IngestContext:
@@ -375,7 +387,7 @@ class _Import(Struct, kw_only=True):
         """Record the current state of unchanged files, many in one transaction."""
         files = self.report.renewed
         for start in range(0, len(files), PART_MEMORIES):
-            with self.context.store.transaction():
+            with self.context.store.transaction({self.index.project}):
                 for file in files[start : start + PART_MEMORIES]:
                     self.index.change(file, (), {})
 
@@ -476,8 +488,19 @@ class _Import(Struct, kw_only=True):
     def _draft(self, memory: Memory, about: Exported | None, modified: datetime | None) -> Draft:
         """Return *memory* ready to be stored, with the date of its file where it has none."""
         context, vector = self.context, None if about is None else about.vector
-        draft = context.dated(context.prepare(context.assign(memory), vector, modified=modified))
+        assigned = context.assign(memory, trust=None if about is None else about.trust)
+        if about is not None and about.everywhere and context.trust == "owner":
+            assigned = replace(assigned, project=GLOBAL)
+        elif about is not None and about.folder and context.project is None:
+            assigned = replace(assigned, project=self._project_of(about.folder))
+        draft = context.dated(context.prepare(assigned, vector, modified=modified))
         return draft if about is None else replace(draft, facts=about.facts, verdict=about.verdict)
+
+    def _project_of(self, folder: str) -> str:
+        """Return the project of the repository in *folder*, which is its own from now on."""
+        if folder not in self.projects:
+            self.projects[folder] = project_of(folder, self.context.store, claim=True) or DEFAULT
+        return self.projects[folder]
 
 
 def _open(parts: Iterator[Parsed]) -> tuple[list[Parsed], Iterator[Parsed] | None]:

@@ -147,7 +147,7 @@ def ingest(
     # Before the transaction, so that other writers wait neither for a model nor for the analysis.
     ready = embed_drafts([context.analysed(draft) for draft in drafts], context)
     decided = decide_early(ready, context)
-    with context.store.transaction():
+    with context.store.transaction({draft.memory.project for draft in ready}):
         return ingest_drafts(ready, context, decided=decided)
 
 
@@ -193,7 +193,7 @@ def ingest_drafts(
 
 def _batches(drafts: Sequence[Draft], context: IngestContext) -> Iterator[Sequence[Draft]]:
     size = DRAFTS_PER_BATCH if context.profile.dedup == "words" else 1
-    for _, run in groupby(drafts, key=lambda draft: draft.memory.trust):
+    for _, run in groupby(drafts, key=lambda draft: "" if is_standalone(draft.memory) else draft.memory.trust):
         alike = list(run)
         yield from (alike[start : start + size] for start in range(0, len(alike), size))
 

@@ -138,7 +138,7 @@ def digests_of(store: Store) -> Digest:
 def _key(store: Store) -> bytes:
     kept = store.notes(_KIND).get("key")
     if kept is None:
-        with store.transaction():
+        with store.transaction({""}):
             kept = store.notes(_KIND).get("key") or {"hex": os.urandom(16).hex()}
             store.put_note(_KIND, "key", kept)
     return bytes.fromhex(kept["hex"])

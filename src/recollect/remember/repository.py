@@ -9,10 +9,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from recollect.records import GLOBAL
 from recollect.stores.contract import Store
 
-GLOBAL: Final = "global"
-"""The project of what holds in all of a person's projects."""
 REPOSITORY: Final = "repository"
 """The kind of note that says by its name which repository a project belongs to."""
 HASH_DIGITS: Final = 6

@@ -162,7 +162,7 @@ def write_parts(parts: Sequence[SourcePart], context: IngestContext, *, in_bulk:
     *in_bulk* says that they are many small sources. Those that are new one after the other are decided on as one batch.
     """
     decided = decide_early([draft for part in parts for draft in part.fresh], context)
-    with context.store.transaction():
+    with context.store.transaction({part.sync.project for part in parts}):
         diffs = [
             diff for run in _runs(parts, in_bulk=in_bulk) for diff in _write_run(run, context, decided, in_bulk=in_bulk)
         ]
@@ -289,12 +289,17 @@ class SourceSync:
         rows = {piece.memory_id for piece in left.values() if vanished or not piece.gone}
         if not (rows or changed):
             return 0
-        with self._index.store.transaction():
+        with self._index.store.transaction({self._index.project}):
             losses = _losses({row for row in rows if row not in self._rows}, self.file.name, self._index)
             if losses:
                 self._index.store.apply(losses, at=self._context.now)
             self._index.change(self.file.unfinished(), (), changed)
         return _count_forgotten(losses)
+
+    @property
+    def project(self) -> str:
+        """The project that the source belongs to."""
+        return self._index.project
 
     @property
     def _is_whole(self) -> bool:

@@ -5,7 +5,7 @@ from itertools import chain, count, groupby
 
 from msgspec.structs import replace
 
-from recollect.records import NO_FILTER, Event, FactQuery, Memory, WordQuery, facts_by_memory
+from recollect.records import NO_FILTER, Event, FactQuery, Memory, Page, WordQuery, facts_by_memory
 from recollect.replies import Hit, MatchType
 from recollect.search.build_query import query_terms
 from recollect.search.candidates import Candidate
@@ -205,7 +205,11 @@ def _total(state: State) -> int:
 
 def browse(state: State, context: SearchContext, *, limit: int) -> State:
     """Show the newest memories that the filters admit."""
-    page = context.ask.browse(scope=state.scope, where=state.where, limit=limit)
+    return show_listed(state, context, context.ask.browse(scope=state.scope, where=state.where, limit=limit))
+
+
+def show_listed(state: State, context: SearchContext, page: Page) -> State:
+    """Show the memories of *page* in its order."""
     state = _with_memories(state, context, page.ids)
     hits = tuple(
         Hit(rank=rank, memory=memory, score=0.0, match_type="browse", snippet=memory.content[:SHOWN])

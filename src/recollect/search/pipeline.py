@@ -25,6 +25,7 @@ from recollect.search.languages import add_languages
 from recollect.search.limits import limit_of
 from recollect.search.mmr import diversify_by_mmr
 from recollect.search.parse import Query, parse
+from recollect.search.periods import read_period
 from recollect.search.precise import keep_answers
 from recollect.search.rerank import rerank
 from recollect.search.retrieve import load_vectors, retrieve
@@ -45,6 +46,8 @@ class Stage(Struct, frozen=True, kw_only=True):
     step: Callable[..., State]
     asks: bool = False
     """Whether it asks the store or a model."""
+    ranks: bool = False
+    """Whether it is left out once memories are listed without ranking."""
 
     def run(self, state: State, context: SearchContext) -> State:
         """Return the next state."""
@@ -59,6 +62,8 @@ class Pipeline(Struct, frozen=True, kw_only=True):
     def trace(self, state: State, context: SearchContext) -> Iterator[tuple[str, State]]:
         """Yield the name of each stage and the state after it; raise if the search is cancelled or out of time."""
         for stage in self.stages:
+            if stage.ranks and state.browsing:
+                continue
             context.watch.check()
             state = stage.run(state, context)
             yield stage.name, state
@@ -76,12 +81,14 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
     if query.is_blank and request.embedding is None and profile.blank == "browse":
         finding: tuple[Stage | None, ...] = (_asking("browse", browse, limit=asked.limit),)
     else:
-        finding = (*_retrieval(asked), *_ranking(asked, request), *_judgement(asked, request))
+        ranking = (*_retrieval(asked), *_ranking(asked, request), *_judgement(asked, request))
+        listing = None if asked.period is None else _asking("period", read_period, limit=asked.limit)
+        finding = (listing, *map(_ranking_only, ranking))
     stages = (
         *finding,
         _asking("conflicts", mark_conflicts, limit=asked.limit),
         _asking("facets", count_facets) if request.facets else None,
-        None if len(finding) == 1 else _asking("suggest", suggest),
+        None if len(finding) == 1 else _ranking_only(_asking("suggest", suggest)),
         _asking("reason", explain_nothing),
     )
     return Pipeline(stages=tuple(stage for stage in stages if stage is not None))
@@ -126,6 +133,10 @@ def _judgement(asked: Profile, request: Request) -> tuple[Stage | None, ...]:
         _pure("precise", keep_answers, rules=precise),
         _pure("hits", build_hits),
     )
+
+
+def _ranking_only(stage: Stage | None) -> Stage | None:
+    return None if stage is None else replace(stage, ranks=True)
 
 
 def _weighs_facts(asked: Profile, request: Request) -> bool:

@@ -117,7 +117,7 @@ class State(Struct, frozen=True, kw_only=True):
     facts: Mapping[int, tuple[Fact, ...]] = field(default_factory=dict)
     usage: Mapping[int, Usage] = field(default_factory=dict)
     browsing: bool = False
-    """Whether the query was blank and the newest memories are shown."""
+    """Whether nothing was ranked: the newest memories are shown, or those of the period asked for."""
     foreign: bool = False
     """Whether the model does not know the script of the query, so its cosines mean nothing."""
     gibberish: bool = False

@@ -267,7 +267,7 @@ def _named(text: str, when: datetime) -> tuple[TimeSpan, ...]:
 def _fading(moment: datetime, span: TimeSpan, rules: DateBoost) -> float:
     apart = max(span.start - moment, moment - span.end, timedelta())
     margin = rules.margin_days + rules.margin_share * (span.end - span.start) / DAY
-    return math.exp(-(apart / DAY) / margin) if apart or moment == span.end else 1.0
+    return rules.around * math.exp(-(apart / DAY) / margin) if apart or moment == span.end else 1.0
 
 
 def _bound(candidates: Candidates, near: Mapping[int, float]) -> float:

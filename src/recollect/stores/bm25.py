@@ -36,19 +36,13 @@ RAREST = 1e-6
 """FTS5's floor: a word in more than half of the rows still counts, just."""
 
 
-Postings = Mapping[int, tuple[int, int]]
-"""Row id -> (weighted count in thousandths, length of the row in the form asked for).
+SCORE_UNITS: Final = 1e12
+"""Scores and coverage are rounded to whole units, 1 / this, so that every store orders hits alike; ties go by id."""
 
-Whole numbers, so that every store adds up to the same score whatever order it adds in.
-"""
+Postings = Mapping[int, tuple[float, int]]
+"""Row id -> (weighted count, length of the row in the form asked for)."""
 
-
-def thousandths(weights: Mapping[str, float]) -> dict[str, int]:
-    """Return the fields that count at all, with their weights in thousandths."""
-    return {name: round(weight * 1000) for name, weight in weights.items() if round(weight * 1000) > 0}
-
-
-TOGETHER: Final = {"title": 1000, "body": 1000}
+TOGETHER: Final = {"title": 1.0, "body": 1.0}
 """Where two words next to each other are looked for, and what that weighs."""
 
 
@@ -103,14 +97,14 @@ def rank(
         (max(idf(leaf, len(postings[leaf]), stats, query.idf) for leaf in clause), clause)
         for clause in dict.fromkeys(clauses(query.expression))
     ]
-    whole = math.fsum(value for value, _ in worth) or 1.0
+    whole = sum(value for value, _ in worth) or 1.0
 
     def match(row: int) -> IndexHit:
         held = (
             value * max((leaf.weight for leaf in clause if row in postings[leaf]), default=0.0)
             for value, clause in worth
         )
-        return IndexHit(id=row, score=scores[row], coverage=min(1.0, math.fsum(held) / whole))
+        return IndexHit(id=row, score=scores[row], coverage=rounded(min(1.0, sum(held) / whole)))
 
     best = heapq.nsmallest(limit, found, key=lambda row: (-scores[row], row))
     return WordHits(
@@ -138,6 +132,11 @@ def _document_frequencies(postings: Mapping[Leaf, Postings]) -> dict[str, int]:
     return found
 
 
+def rounded(score: float) -> float:
+    """Return *score* in whole units; a tie goes to the even one, as in NumPy."""
+    return round(score * SCORE_UNITS) / SCORE_UNITS
+
+
 def idf(leaf: Leaf, held: int, stats: CollectionStats, kind: str) -> float:
     """Return what *leaf*, which *held* rows hold, is worth by its rarity and its weight."""
     odds = (stats.rows - held + 0.5) / (held + 0.5)
@@ -150,11 +149,11 @@ def _score(
     scores: dict[int, float] = {}
     for leaf in wanted:
         gain = idf(leaf, len(postings[leaf]), stats, query.idf) * (query.k1 + 1.0)
-        base = query.k1 * (1.0 - query.b) * 1000.0
-        slope = query.k1 * query.b * 1000.0 / stats.average(form_of(leaf))
+        base = query.k1 * (1.0 - query.b)
+        slope = query.k1 * query.b / stats.average(form_of(leaf))
         for row, (count, length) in postings[leaf].items():
             scores[row] = scores.get(row, 0.0) + gain * count / (count + base + slope * length)
-    return scores
+    return {row: rounded(score) for row, score in scores.items()}
 
 
 def _matching(expression: Expression, postings: Mapping[Leaf, Postings]) -> AbstractSet[int]:
@@ -204,7 +203,7 @@ def clauses(expression: Expression) -> Iterator[tuple[Leaf, ...]]:
 # --- postings of memories whose tokens are at hand ----------------------------------------------
 
 
-def postings_of(leaf: Leaf, terms: Mapping[int, TokenizedMemory], weights: Mapping[str, int]) -> Postings:
+def postings_of(leaf: Leaf, terms: Mapping[int, TokenizedMemory], weights: Mapping[str, float]) -> Postings:
     """Return where *leaf* stands among *terms*: weighted counts and row lengths."""
     form = form_of(leaf)
     counts = ((row, count_of(leaf, by_field(each, form), weights)) for row, each in terms.items())
@@ -231,11 +230,13 @@ def length(terms: TokenizedMemory, form: Form) -> int:
     return sum(map(len, by_field(terms, form).values()))
 
 
-def count_of(leaf: Leaf, tokens: Mapping[str, tuple[str, ...]], weights: Mapping[str, int]) -> int:
+def count_of(leaf: Leaf, tokens: Mapping[str, tuple[str, ...]], weights: Mapping[str, float]) -> float:
     """Return how often *leaf* stands among *tokens* by field, weighted."""
     if isinstance(leaf, Bigram):
         weights = TOGETHER
-    return sum(weight * _occurrences(leaf, tokens[name]) for name, weight in weights.items() if name in tokens)
+    return sum(
+        [max(0.0, weight) * _occurrences(leaf, tokens[name]) for name, weight in weights.items() if name in tokens]
+    )
 
 
 def _occurrences(leaf: Leaf, tokens: Sequence[str]) -> int:

@@ -8,7 +8,7 @@ and counts them in; the words of a memory are always those of today, because an 
 a belief changes when another memory supersedes it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from recollect.records import (
     LEDGER,
     NO_FILTER,
     ByteSearch,
+    Conversation,
     EmbeddedMemory,
     Erased,
     Event,
@@ -159,6 +160,12 @@ class MemoryStore(Protocol):
         The page begins *after* a position, if given; the total counts all memories all the same.
         Without *count* the total is the number of ids returned: enough to learn whether there are any.
         """
+        ...
+
+    def conversations(
+        self, *, scope: Scope, where: Filter, limit: int, offset: int = 0, latest: bool = False
+    ) -> tuple[Conversation, ...]:
+        """Return conversations by when they began, then by their first id; the *latest* first if asked."""
         ...
 
     def stats(self, *, scope: Scope) -> StoreStats:
@@ -449,8 +456,11 @@ class Copies(Protocol):
 class Store(MemoryStore, WordIndex, VectorIndex, RecallLog, SourceLedger, Notes, Copies, Protocol):
     """One place where memories live."""
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """Open a write transaction: what is read inside stays true until the end, and all is written or none."""
+    def transaction(self, projects: Collection[str] | None = None) -> AbstractContextManager[None]:
+        """Open a write transaction: all is written or none, and what is read of *projects* stays true until the end.
+
+        Without *projects* that holds for the whole store, and other writers wait meanwhile.
+        """
         ...
 
     def reading(self) -> AbstractContextManager[None]:

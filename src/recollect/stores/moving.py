@@ -12,7 +12,7 @@ from msgspec import Struct
 from recollect.errors import InputError, StoreDamaged
 from recollect.records import Moved, Progress
 from recollect.stores.sql.codec import EVENT, FACT, HIT, MEMORY, PIECE, RECALL
-from recollect.stores.sql.engine import Engine, Session
+from recollect.stores.sql.engine import Engine, Session, next_stamp, state_of
 from recollect.stores.sql.recalls import SIZE
 
 SLICE: Final = 500
@@ -21,7 +21,6 @@ COUNTERS: Final = ("newest", "newest_fact", "vectors", "version")
 """What counts on where the rows arrive."""
 ANEW: Final = "move into an empty store anew"
 EMPTIED: Final = "name an empty store; or remove that file, or drop that schema, and move again"
-GREATEST: Final = "case when value > ? then value else ? end"
 FLAGS: Final = frozenset({"pinned", "gone", "shown"})
 """The columns that say yes or no, which SQLite keeps as numbers."""
 
@@ -91,7 +90,7 @@ def move(source: Engine, target: Engine, progress: Progress | None = None) -> Mo
         copy_rows(reading, target, progress)
         rows = _compare(reading, target, progress)
         with target.session(write=True) as session:
-            count_on(session, dict(reading.rows("select key, value from meta")))
+            count_on(session, state_of(reading).counters)
             target.counted()
             session.rows("delete from meta where key = 'moving'")
     with source.session() as reading:
@@ -113,10 +112,9 @@ def copy_rows(reading: Session, target: Engine, progress: Progress | None = None
 
 def count_on(session: Session, state: Mapping[str, int]) -> None:
     """Let a store count on where *state* stands, and where it stood itself; its index is made anew."""
-    for key in COUNTERS:
-        session.rows(f"update meta set value = {GREATEST} where key = ?", (state[key], state[key], key))
-    session.rows("update meta set value = value + 1 where key in ('version', 'vectors')")
-    session.rows("update vector set stamp = (select value from meta where key = 'vectors')")
+    session.count_on({key: state[key] for key in COUNTERS})
+    session.changed({""})
+    session.rows("update vector set stamp = ?", (next_stamp(session),))
     session.rows("update meta set value = -1 where key = 'analyser'")
     session.rows(f"update meta set value = (select coalesce(sum({SIZE}), 0) from recall r) where key = 'recall_bytes'")
 
@@ -129,7 +127,8 @@ def clear(session: Session) -> None:
 
 def _state(reading: Session) -> dict[str, int]:
     """Return which store this is, and which of its states."""
-    return dict(reading.rows("select key, value from meta where key in ('store', 'version')"))
+    counters = state_of(reading).counters
+    return {key: counters[key] for key in ("store", "version")}
 
 
 def _begin(state: Mapping[str, int], target: Engine) -> None:

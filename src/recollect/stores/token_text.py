@@ -58,7 +58,7 @@ def spaced(text: str) -> str:
     return f" {text} ".replace("\n", " \n ")
 
 
-def postings_in(leaf: Leaf, documents: Mapping[int, TokenText], weights: Mapping[str, int]) -> Postings:
+def postings_in(leaf: Leaf, documents: Mapping[int, TokenText], weights: Mapping[str, float]) -> Postings:
     """Return where *leaf* stands among *documents*: most are passed over without a look at their tokens."""
     form, needle = form_of(leaf), _needle(leaf)
     found = {}

@@ -94,8 +94,8 @@ def _served(
     if operation.render is None or settings.daemon == "off":
         return None
     from recollect.operations.request import Call  # noqa: PLC0415
-    from recollect.recollection import utc_now  # noqa: PLC0415
     from recollect.surfaces.served import ask_server  # noqa: PLC0415
+    from recollect.workspace import utc_now  # noqa: PLC0415
 
     request = operation.parse({**values, "project": settings.project or None})
     replied = ask_server(operation, request, settings)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from recollect.lazy import regex
 from recollect.surfaces.cli import GLOBAL
@@ -30,9 +31,16 @@ MEANT: Final = {
     **dict.fromkeys(("update", "change", "modify"), "edit"),
     **dict.fromkeys(("undo", "undelete", "unforget"), "restore"),
     **dict.fromkeys(("erase", "wipe", "shred"), "purge"),
-    **dict.fromkeys(("history", "log-recent"), "timeline"),
+    **dict.fromkeys(("history", "timeline"), "list timeline"),
     **dict.fromkeys(("status", "count"), "stats"),
     **dict.fromkeys(("check", "fsck"), "doctor"),
+    **{name: f"store {name}" for name in ("init", "move")},
+    **{name: f"facts {name}" for name in ("stale", "conflicts", "reinforce")},
+    **{name: f"show {name}" for name in ("related", "open")},
+    **{name: f"search --leaning {name}" for name in ("decisions", "changes", "how-it-works")},
+    "restore-backup": "backup restore",
+    "activity": "log activity",
+    "supersede": "edit supersede",
     "models": "model",
     "dump": "export",
     "tags": "tag",
@@ -94,25 +102,71 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that *args* name; of an unknown one say what was perhaps meant."""
-        word = args[0]
+        """Return the command that *args* name, by one word or two; of an unknown one say what was perhaps meant."""
+        word, verb = args[0], " ".join(args[:2])
+        if len(args) > 1 and verb in _operations():
+            return verb, self.get_command(ctx, verb), args[2:]
+        if word in FAMILIES and word not in _operations():
+            raise click.UsageError(f"{word} needs one of {', '.join(_family(word))}", ctx)
         if not word.startswith("-") and self.get_command(ctx, word) is None:
             meant = f"did you mean {MEANT[word]}?" if word in MEANT else perhaps(word, self.list_commands(ctx))
             raise click.UsageError(f"No such command {word!r}{f'; {meant}' if meant else ''}", ctx)
         return super().resolve_command(ctx, args)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the first words of verbs that begin with *incomplete*."""
+        return [each for each in super().shell_complete(ctx, incomplete) if " " not in each.value]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in their groups, each with all of its first line."""
-        operations = _operations()
         for group, heading in GROUPS.items():
-            rows = [(name, each.about) for name, each in operations.items() if each.traits.group == group]
+            rows = {
+                name.split()[0]: each.about
+                for name, each in _operations().items()
+                if each.traits.group == group and (" " not in name or name.split()[0] in FAMILIES)
+            }
             others = [name for name in super().list_commands(ctx) if GROUPS_OF_OTHERS.get(name) == group]
-            rows += [(name, str(self.commands[name].help)) for name in others]
-            rows += list(SERVING.items()) if group == "agents" else []
-            with formatter.section(heading):
-                formatter.write_dl([(name, about.split("\n\n")[0]) for name, about in rows])
+            rows |= {name: str(self.commands[name].help) for name in others}
+            rows |= SERVING if group == "agents" else {}
+            if group in LISTED:
+                formatter.write(f"{heading}:\n")
+                with formatter.indentation():
+                    formatter.write_dl([(name, _short(name, about)) for name, about in rows.items()])
+            else:
+                formatter.write_text(f"{heading}: {', '.join(rows)}")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, then the options, a line each."""
+        self.format_commands(ctx, formatter)
+        records = [record for each in self.get_params(ctx) if (record := each.get_help_record(ctx))]
+        formatter.write("Options, before or after the verb:\n")
+        with formatter.indentation():
+            formatter.write_dl([(name, _cut(about, LINE - OPTION_COLUMN)) for name, about in records])
 
 
+def _family(word: str) -> list[str]:
+    """Return the second words of the verbs that begin with *word*."""
+    return [name.split()[1] for name in _operations() if name.startswith(f"{word} ")]
+
+
+def _short(name: str, about: str) -> str:
+    """Return the first clause of what a verb does, and the second words it takes."""
+    also = _family(name)
+    clause = FAMILIES.get(name) or about.split("\n\n", maxsplit=1)[0].partition(";")[0].partition(":")[0].rstrip(".")
+    return _cut(f"{clause}; also: {', '.join(also)}" if also and name not in FAMILIES else clause, LINE - VERB_COLUMN)
+
+
+def _cut(text: str, width: int) -> str:
+    """Return *text* without what is in brackets at its end, and cut, where it does not fit."""
+    text = text if len(text) <= width else text.rpartition(" (")[0] or text
+    return text if len(text) <= width else f"{text[: width - 1].rsplit(' ', 1)[0]} …"
+
+
+LINE, VERB_COLUMN, OPTION_COLUMN = 78, 15, 24
+LISTED: Final = ("daily", "agents")
+"""The groups whose verbs are described in the help of the program; of the others it has the names."""
+FAMILIES: Final = {"store": "init or move a store"}
+"""First words of verbs that are no verb by themselves."""
 SERVING: Final = {
     "serve": "Serve this store: HTTP and MCP for programs, warm answers for commands and hooks.",
     "daemon": "Start, stop or look at the server of this store in the background.",
@@ -128,7 +182,7 @@ GROUPS_OF_OTHERS: Final = {"demo": "daily", "watch": "daily", "completion": "car
 def _operations() -> "Mapping[str, Operation]":
     from recollect.operations import OPERATIONS  # noqa: PLC0415  (completion and --version need none)
 
-    return OPERATIONS
+    return {each.verb: each for each in OPERATIONS.values() if each.verb}
 
 
 def global_options(command: click.Command, *, hidden: bool = True) -> click.Command:
@@ -154,7 +208,7 @@ def command_for(operation: "Operation", run: "Callable[[Operation, dict[str, Any
 
     params = [_parameter(parameter) for parameter in operation.parameters]
     kind = _Spoken if any(each.kind == "words" for each in operation.parameters) else click.Command
-    return global_options(kind(operation.name, callback=call, params=params, help=_help(operation)))
+    return global_options(kind(operation.verb, callback=call, params=params, help=_help(operation)))
 
 
 class _Spoken(click.Command):

@@ -25,7 +25,7 @@ OF_VERB: Final[Mapping[tuple[str, str], str]] = {
     ("facts", "type"): "fact_type",
     ("lens", "name"): "lens",
     ("model", "name"): "model",
-    ("reinforce", "ids"): "fact",
+    ("facts reinforce", "ids"): "fact",
 }
 """The same where it depends on the verb."""
 FILES: Final = frozenset(

@@ -7,6 +7,8 @@ silence: a hook must never stand in an agent's way.
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import islice
+from os import SEEK_END
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +22,10 @@ CHARACTERS: Final = 10_000
 """How many characters of context agents take."""
 BUDGET: Final = 500
 """How many tokens a prompt is told."""
+RECENT_TURNS: Final = 4
+"""How many of the last turns a prompt is read with."""
+RECENT_BYTES: Final = 65_536
+"""How much of the end of a transcript is read for them."""
 MACHINE_MADE: Final = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"})
 """Sources of prompts that no person wrote."""
 NAMES: Final[Mapping[str, str]] = {"BeforeAgent": "UserPromptSubmit", "AfterAgent": "Stop", "PreCompress": "PreCompact"}
@@ -124,7 +130,31 @@ def _inject(event: Mapping[str, Any], db: Recollection, report: Report) -> str:
     if not isinstance(prompt, str) or not prompt.strip():
         report("the event has no prompt")
         return ""
-    return _of_folder(event, db).inject(prompt[:2000], session=_session(event), budget=BUDGET).text
+    return (
+        _of_folder(event, db).remind(prompt[:2000], recent=_recent(event), session=_session(event), budget=BUDGET).text
+    )
+
+
+def _recent(event: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the last turns of the session, as its transcript has them so far; none where it cannot be read."""
+    path = event.get("transcript_path")
+    try:
+        with Path(str(path)).open("rb") as file:
+            file.seek(max(0, file.seek(0, SEEK_END) - RECENT_BYTES))
+            lines = file.read().splitlines()
+    except (OSError, ValueError):
+        return ()
+    spoken = (text for line in reversed(lines) if (text := _spoken(line)))
+    return tuple(islice(spoken, RECENT_TURNS))
+
+
+def _spoken(line: bytes) -> str:
+    """Return the words of one line of a transcript of Claude Code; blank for tools, notices and broken lines."""
+    try:
+        content = json.loads(line)["message"]["content"]
+        return content if isinstance(content, str) else content[0]["text"]
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError):
+        return ""
 
 
 def _of_folder(event: Mapping[str, Any], db: Recollection) -> Recollection:
@@ -133,16 +163,16 @@ def _of_folder(event: Mapping[str, Any], db: Recollection) -> Recollection:
 
 
 def _kept(event: Mapping[str, Any], db: Recollection, report: Report) -> Hooked:
-    """Keep what the agent asked to remember now, and name the transcript that is to be imported."""
+    """Name the transcript to import; without one, keep what the agent asked to remember in its last words."""
+    path = event.get("transcript_path")
+    known = isinstance(path, str) and bool(path) and Path(path).is_file()
     said = event.get("last_assistant_message") or event.get("prompt_response")
-    if isinstance(said, str) and said.strip():
+    if not known and isinstance(said, str) and said.strip():
         try:
             project = _project(event, db, claim=True)
             (db.in_project(project) if project else db).capture(said, embed=False)
-        except RecollectError as error:  # the transcript has it too
+        except RecollectError as error:
             report(str(error))
-    path = event.get("transcript_path")
-    known = isinstance(path, str) and bool(path) and Path(path).is_file()
     if not known:
         report(f"there is no transcript at {path}" if path else "the event names no transcript (transcript_path)")
     return Hooked(transcript=Path(str(path)) if known else None, project=db.project, folder=_folder(event))

@@ -37,7 +37,7 @@ def main(words: Sequence[str]) -> None:
     if take_turn(db, transcript):  # the turn is held until the import ends
         project = project or _claimed(db, *folder)
         named = ("--project", project) if project else ()
-        become("recollect", "import", transcript, "--trust", "agent", *named, seconds=IMPORT_SECONDS)
+        become("recollect", "import", transcript, *named, seconds=IMPORT_SECONDS)
 
 
 def _claimed(db: str, folder: str = "") -> str:

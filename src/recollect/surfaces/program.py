@@ -74,7 +74,7 @@ def watch(**given: Any) -> None:
     from recollect.serialize import serialize  # noqa: PLC0415
 
     with open_chosen(chosen) as db, until_signalled() as stop:
-        roots = db.roots()
+        roots = db.roots.list()
         say(visible_line(f"watching {', '.join(each.name for each in roots)}; stop with Ctrl-C"), err=True)
         follow(db, stop=stop, told=told, trouble=lambda error: say(visible_line(f"error: {error}"), err=True))
     say("stopped; everything imported so far is kept", err=True)

@@ -31,14 +31,14 @@ def follow(db: Recollection, *, stop: threading.Event, told: Told, trouble: Call
     What was imported is *told*, and so is *trouble*, which does not end it. Vectors are made in between.
     """
     _need_watchfiles()
-    if not db.roots():
+    if not db.roots.list():
         raise InputError("there is nothing to watch", hint="keep a root first: recollect import PATH")
     try:
         _import(db, stop, told, trouble)
         while not stop.is_set():
-            here, caught_up = _places(db.roots()), False
+            here, caught_up = _places(db.roots.list()), False
             for changed in _changes(here, _ignored(db), stop):
-                moved = _places(db.roots()) != here
+                moved = _places(db.roots.list()) != here
                 if changed or moved or not caught_up:  # what changed before the watch began is not told
                     _import(db, stop, told, trouble)
                     caught_up = True
@@ -56,7 +56,7 @@ def _import(db: Recollection, stop: threading.Event, told: Told, trouble: Callab
             raise Stopped
 
     try:
-        report = db.import_roots(defer=True, progress=progress)
+        report = db.roots.import_(defer=True, progress=progress)
         told(report)
         db.embed_imported(report, progress=progress)
     except RecollectError as error:  # a store that is locked now is free later

@@ -68,10 +68,10 @@ def analyse(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
 @cache_short(512)
 def _terms(text: str) -> _Terms:
     """Return the terms of *text*; its exact forms are the tokens in order, then the other forms of its words."""
-    tokens, alternatives, stems, hashes, _, _ = analyse_text(text)
-    known = frozenset(tokens) if alternatives else frozenset()
-    others = [other for other in alternatives if other not in known]
-    return _Terms(stems, (*tokens, SENTINEL, *others) if others else tokens, hashes)
+    read = analyse_text(text)
+    known = frozenset(read.tokens) if read.alternatives else frozenset()
+    others = [other for other in read.alternatives if other not in known]
+    return _Terms(read.stems, (*read.tokens, SENTINEL, *others) if others else read.tokens, read.hashes)
 
 
 @cache_short(512)

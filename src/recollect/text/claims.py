@@ -193,10 +193,12 @@ def same_subject(new: str, old: str, *, cosine: float | None = None) -> bool:
 
     They are if they are related, near in meaning, or rather near with shared words; without a model, more than one.
     """
+    if max(len(new), len(old)) > MAX_STATEMENT_CHARACTERS:
+        return False
     shared = len(_stems(new) & _stems(old))
     if relation(new, old, cosine=cosine) is not None:
         return cosine is not None or shared >= MIN_SHARED_WORDS
-    if cosine is None or max(len(new), len(old)) > MAX_STATEMENT_CHARACTERS:
+    if cosine is None:
         return False
     return cosine >= ABOUT_THE_SAME or (cosine >= LEAST_COSINE_TO_ORDER and shared >= MIN_SHARED_WORDS)
 

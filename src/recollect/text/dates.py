@@ -8,7 +8,7 @@ of the northern hemisphere, three whole months each; the names of months are Ger
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -215,6 +215,25 @@ def _calendar(match: re.Match[str], now: datetime) -> TimeSpan:
     return lasting(start, "day" if "day" in parts else "month" if parts.keys() & {"name", "month"} else "year")
 
 
+def _months(match: re.Match[str], now: datetime) -> TimeSpan:
+    """Read "from May to July": both months and those between them, the latest that have begun."""
+    first, last = _month(match["name"]), _month(match["last"])
+    start = latest(first, 1, until=now)
+    return TimeSpan(start=start, end=step(start, "month", (last - first) % 12 + 1))
+
+
+def _weekdays(match: re.Match[str], now: datetime) -> TimeSpan:
+    """Read "from Monday to Wednesday": up to the latest such Wednesday that has begun."""
+    first, last = (WEEKDAYS[match[name][:3].lower()] for name in ("weekday", "last"))
+    end = step(begin("day", now), "day", 1 - (now.weekday() - last) % 7)
+    return TimeSpan(start=step(end, "day", -1 - (last - first) % 7), end=end)
+
+
+def _years(match: re.Match[str], now: datetime) -> TimeSpan:
+    first, last = sorted(int(match[name]) for name in ("year", "last"))
+    return TimeSpan(start=midnight(first, 1, 1, like=now), end=midnight(last + 1, 1, 1, like=now))
+
+
 def _month(name: str) -> int:
     return OTHER_MONTHS.get(name.lower()) or MONTHS[name[:3].lower()]
 
@@ -364,6 +383,8 @@ ALONE = (
     r"|does|of|so)\b)"
 )
 """What follows a season where it is one: in "in spring boot" and "in summer time" it is not."""
+THROUGH = r"\s?(?:to|through|thru|until|till|and|-|\u2013)\s?"
+"""What stands between the two ends of a span."""
 SECOND = r"(?P<second>:\d\d(?P<fraction>[.,]\d{1,9})?)?"
 COUNT = r"(?P<count>\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|couple)"
 UNIT = r"(?P<unit>mins?|minutes?|hrs?|hours?|days?|wks?|weeks?|months?|quarters?|yrs?|years?)"
@@ -412,9 +433,9 @@ def _any(unit: str) -> str:
 # --- the tables -----------------------------------------------------------------------------
 
 PLAIN: Final = (
-    _west(rf"{OPEN}{YEAR}-\d\d-\d\d[t ]\d\d:\d\d{SECOND}(?:z|[+-]\d\d:?\d\d)?{CLOSE}", _time),
-    _west(rf"{OPEN}{YEAR}(?P<dash>[-/])(?P<month>\d{{1,2}})(?P=dash){DAY}{CLOSE}", _calendar),
-    _west(rf"{OPEN}{YEAR}[-/](?P<month>0[1-9]|1[0-2]){CLOSE}", _calendar),
+    _west(rf"{OPEN}{YEAR}-\d\d-\d\d[t ]\d\d:\d\d{SECOND}(?:z|[+-]\d\d:?\d\d)?{CLOSE}", _time, "####"),
+    _west(rf"{OPEN}{YEAR}(?P<dash>[-/])(?P<month>\d{{1,2}})(?P=dash){DAY}{CLOSE}", _calendar, "####"),
+    _west(rf"{OPEN}{YEAR}[-/](?P<month>0[1-9]|1[0-2]){CLOSE}", _calendar, "####"),
     _west(rf"\b{NAME}\s{{1,2}}{DAY}{NTH}?(?:(?:,\s?|\s){MODERN}\b|(?!\w|[.:]\d|{THING}))", _calendar, NAMES),
     _west(
         rf"{OPEN}{RANGE}{DAY}(?:\.\s?|{NTH}?\sof\s|{NTH}\s|\s(?!(?-i:may|march?)\b(?!,?\s(?:19|20)\d\d))){NAME}(?:,?\s{MODERN}\b|(?!\w))",
@@ -423,6 +444,15 @@ PLAIN: Final = (
     ),
     _west(rf"\b{NAME},?\s(?:of\s)?{MODERN}\b(?!{THING})", _calendar, NAMES),
     _west(rf"\b(?:the\s)?{ORDINAL}\sof\s{NAME}(?:,?\s{MODERN}\b|(?!\w))", _calendar, NAMES),
+    _west(
+        rf"\b(?!(?-i:may|march)\b){NAME}\s(?:the\s)?{ORDINAL}\b(?!\s(?:week|weekend|half|quarter)\b)(?:,?\s{MODERN}\b)?",
+        _calendar,
+        NAMES,
+    ),
+    _west(rf"\b(?!(?-i:may|march)\b){NAME}\sthe\s{DAY}{NTH}\b(?:,?\s{MODERN}\b)?", _calendar, NAMES),
+    _west(rf"{_after('from', 'between')}{FULL}{THROUGH}(?P<last>{'|'.join(MONTH_NAMES)})\b", _months, NAMES),
+    _west(rf"{_after('from', 'between')}{WEEKDAY}{THROUGH}(?P<last>{'|'.join(WEEKDAY_NAMES)})\b", _weekdays, DAYNAMES),
+    _west(rf"{_after('from', 'between')}{MODERN}{THROUGH}(?P<last>(?:19|20)\d\d)\b(?!{THING})", _years),
     _west(rf"{OPEN}{RANGE}{DAY}(?:\.|er)?\s?(?:de\s)?{OTHER}{OTHER_YEAR}", _calendar, OTHER_NAMES),
     _west(
         rf"{_after('im', 'en', 'seit', 'desde', 'depuis', *GERMAN_PARTS)}{OTHER}{OTHER_YEAR}", _calendar, OTHER_NAMES
@@ -434,12 +464,17 @@ PLAIN: Final = (
         rf"(?<=[\s-])(?=[12]){_after('in', 'during', 'by', 'of', 'mid', 'early', 'late', *BOUNDS)}"
         rf"{MODERN}(?![\w%]|[-/.:,]\d|{THING})",
         _calendar,
+        "####",
     ),
     _west(rf"\bq(?P<quarter>[1-4])[\s/-]?(?:of\s)?{MODERN}\b", _quarter, "q"),
     _west(rf"{OPEN}{MODERN}[\s/-]?q(?P<quarter>[1-4])\b", _quarter, "q"),
     _west(rf"(?<![\w.-])(?:a\s)?{COUNT}(?:\sof)?\s{{1,2}}{UNIT}\sago\b", _ago, "ago"),
     _west(r"(?<![\w.-])(?P<count>\d{1,4})(?P<unit>mo|[hdwy])\sago\b", _ago, "ago"),
-    _west(rf"\b(?:(?<!to\s)(?:last|past|previous)\s{COUNT}\s|past\s){UNIT}\b{FREE}", _window, "last past previous"),
+    _west(
+        rf"\b(?:(?<!to\s)(?:last|past|previous)\s{COUNT}\s|past\s|this\s(?:past|last|previous)\s){UNIT}\b{FREE}",
+        _window,
+        "last past previous",
+    ),
     _west(
         rf"\b(?P<which>last|previous|this|current|next)\s(?P<unit>weekend|week|month|quarter|year)\b{FREE}",
         _relative,
@@ -510,9 +545,11 @@ EXPLICIT: Final = (
 LONGEST: Final = 64
 """No option that is a date is longer than this."""
 
-TRIGGERS: Final = frozenset[str]().union(*(rule.needs for rule in PLAIN))
-WORD: Final = regex(r"[a-z]+")
-DIGIT: Final = regex(r"\d")
+TRIGGERS: Final = frozenset[str]().union(*(rule.needs for rule in (*PLAIN, *EXPLICIT)))
+LETTERS_OR_DIGITS: Final = regex(r"[A-Za-z]+|[0-9]+")
+BEFORE_NEEDED, AFTER_NEEDED = 64, 160
+"""How many characters around a needed word are searched: more than a match and what is looked at around it."""
+YEAR_DIGITS: Final = 4
 YEAR_BEHIND: Final = regex(r",?\s(?:of\s)?(?P<which>last|this|next)\syear\b", re.IGNORECASE)
 LEAD: Final = regex(r"^(?:(?:in|on|at|during|since|from)\s)?(?:the\s)?", re.IGNORECASE)
 
@@ -528,6 +565,8 @@ class DateMatch(Struct, frozen=True, kw_only=True):
     idle_end: int = 0
     """Up to where its words are counted from another time (text[start:idle_end]), so that no memory of it holds them:
     "last week", "mid", "two weeks before"; not the name of a month or of a holiday."""
+    threads: frozenset[tuple[str, str]] = frozenset()
+    """The conversations that it counts, as project and thread, where it does not name a time but sessions."""
 
 
 def parse_moment(text: str, *, now: datetime) -> TimeSpan | None:
@@ -539,7 +578,7 @@ def parse_moment(text: str, *, now: datetime) -> TimeSpan | None:
     if len(text) > LONGEST:
         return None
     plain = LEAD.sub("", " ".join(unicodedata.normalize("NFKC", text).split()))
-    anchor, present = _anchored(now), _present(plain)
+    anchor, present = _anchored(now), _places(plain)
     rules = (rule for rule in (*PLAIN, *EXPLICIT) if not rule.needs.isdisjoint(present))
     matches = ((rule, rule.pattern.fullmatch(plain)) for rule in rules)
     spans = (_read(rule, match, anchor) for rule, match in matches if match)
@@ -553,22 +592,60 @@ def find_dates(text: str, *, now: datetime) -> tuple[DateMatch, ...]:
     What stands before a date belongs to it: "mid", "the last week of", "two weeks before". A date that follows "since"
     lasts until the end of today. Nothing is raised, whatever the text.
     """
-    present = _present(text)
-    if TRIGGERS.isdisjoint(present):
+    places = _places(text)
+    if not places:
         return ()
     anchor = _anchored(now)
     found = [
         date
         for rule in PLAIN
-        if not rule.needs.isdisjoint(present)
-        for match in rule.pattern.finditer(text)
+        if not rule.needs.isdisjoint(places)
+        for match in _matches(rule, text, places)
         if (date := _dated(rule, match, anchor))
     ]
     kept: list[DateMatch] = []
     for candidate in sorted(found, key=lambda one: (one.start, -one.end)):
         if not kept or candidate.start >= kept[-1].end:
             kept.append(candidate)
-    return tuple(_led(each, text, anchor) for each in kept)
+    led = (_led(each, text, anchor) for each in _through(kept, text))
+    return tuple(_through(led, text))
+
+
+_BETWEEN: Final = regex(THROUGH, re.IGNORECASE)
+_TO_DAY: Final = regex(rf"{THROUGH}(?:the\s)?{DAY}{NTH}\b(?!\sof\b)", re.IGNORECASE)
+
+
+def _through(dates: Iterable[DateMatch], text: str) -> list[DateMatch]:
+    """Return *dates* with the two ends of a span as one: "from A to B", "A through B", "between A and B"."""
+    kept: list[DateMatch] = []
+    for found in dates:
+        joint = _BETWEEN.fullmatch(text, kept[-1].end, found.start) if kept else None
+        if joint is None or ("and" in joint[0].lower() and not _follows_between(text, kept[-1].start)):
+            kept.append(_to_day(found, text))
+            continue
+        first = kept.pop()
+        end = found.span.end if found.span.end > first.span.start else step(found.span.end, "year", 1)
+        span = TimeSpan(start=first.span.start, end=end)
+        kept.append(replace(first, span=span, end=found.end, repeats=first.repeats and found.repeats))
+    return kept
+
+
+def _to_day(found: DateMatch, text: str) -> DateMatch:
+    """Return *found*, a day, with the day of its month up to which it goes: "May 8th to 12th"."""
+    match = _TO_DAY.match(text, found.end)
+    if match is None or found.span.end - found.span.start != timedelta(days=1):
+        return found
+    if "and" in match[0].lower() and not _follows_between(text, found.start):
+        return found
+    with suppress(ValueError):
+        last = step(found.span.start.replace(day=int(match["day"])), "day", 1)
+        if last > found.span.end:
+            return replace(found, span=TimeSpan(start=found.span.start, end=last), end=match.end())
+    return found
+
+
+def _follows_between(text: str, start: int) -> bool:
+    return text[:start].lower().rstrip().removesuffix(" the").endswith("between")
 
 
 def _dated(rule: Rule, match: re.Match[str], now: datetime) -> DateMatch | None:
@@ -581,6 +658,8 @@ def _dated(rule: Rule, match: re.Match[str], now: datetime) -> DateMatch | None:
     span = _read(rule, match, now)
     if span is None:
         return None
+    if rule.read is _ago and UNITS[parts["unit"].lower()] == "month":
+        span = period("month", 0, span.start)  # people mean the calendar month
     end = behind.end() if behind else match.end()
     relative = rule.read in (_relative, _ago, _window) or (rule.read in (_season, _weekday) and parts.get("which"))
     return DateMatch(
@@ -592,12 +671,33 @@ def _dated(rule: Rule, match: re.Match[str], now: datetime) -> DateMatch | None:
     )
 
 
-def _present(text: str) -> set[str]:
-    """Return what rules may need: the lower-case words, "#" for a digit, each character beyond ASCII."""
-    present = set(WORD.findall(text.lower()))
-    if DIGIT.search(text):
-        present.add("#")
-    return present if text.isascii() else present.union(text)
+def _places(text: str) -> dict[str, list[int]]:
+    """Return where *text* has what rules may need: words, "#" for digits, "####" for four; no places beyond ASCII."""
+    places: dict[str, list[int]] = {}
+    for match in LETTERS_OR_DIGITS.finditer(text):
+        word, at = match[0].lower(), match.start()
+        if word in TRIGGERS:
+            places.setdefault(word, []).append(at)
+        elif word.isdigit():
+            places.setdefault("#", []).append(at)
+            if len(word) >= YEAR_DIGITS:
+                places.setdefault("####", []).append(at)
+    return places if text.isascii() else places | {sign: [] for sign in TRIGGERS.intersection(text)}
+
+
+def _matches(rule: Rule, text: str, places: Mapping[str, Sequence[int]]) -> Iterator[re.Match[str]]:
+    """Yield the matches of *rule*, each of which holds something that it needs: only the text around it is searched."""
+    needed = [places[word] for word in rule.needs.intersection(places)]
+    if not all(needed):
+        yield from rule.pattern.finditer(text)
+        return
+    start = stop = -1
+    for at in sorted(place for each in needed for place in each):
+        if at - BEFORE_NEEDED > stop:
+            yield from rule.pattern.finditer(text, max(0, start), stop) if stop > 0 else ()
+            start = at - BEFORE_NEEDED
+        stop = at + AFTER_NEEDED
+    yield from rule.pattern.finditer(text, max(0, start), stop)
 
 
 def _read(rule: Rule, match: re.Match[str], now: datetime) -> TimeSpan | None:
@@ -686,6 +786,12 @@ def _bounded(match: re.Match[str], span: TimeSpan, now: datetime) -> TimeSpan:
     return TimeSpan(start=start, end=max(span.end, today))
 
 
+def _around(_match: re.Match[str], span: TimeSpan, _now: datetime) -> TimeSpan:
+    """Read "around X": a quarter of it more on both sides, at least two days."""
+    days = max(2, (span.end - span.start).days // 4)
+    return TimeSpan(start=step(span.start, "day", -days), end=step(span.end, "day", days))
+
+
 _NTH = rf"\b(?P<nth>{'|'.join(_PLACES)}|last|final)\s(?P<what>week|days|weekend|{'|'.join(WEEKDAY_NAMES)})"
 
 LEADERS: Final[tuple[tuple[str, Leader], ...]] = (
@@ -694,6 +800,7 @@ LEADERS: Final[tuple[tuple[str, Leader], ...]] = (
     (rf"(?<![\w.-])(?:a\s)?{COUNT}(?:\sof)?\s{UNIT}\s{_SIDE}{_THE}$", _counted),
     (rf"\b(?P<slot>{_SLOTS})(?P<some>s)?\s{_SIDE}{_THE}$", _slot),
     (rf"(?<=\bnight\s)(?P<side>of|to)\s{_THE}$", _night),
+    (rf"\b(?:around|circa)\s{_THE}$", _around),
     (rf"\b(?P<side>since|until|before|after|seit|desde|depuis)\s{_THE}$", _bounded),
 )
 """What may stand before a date, and what both mean; the first that does counts, and then what stands before that."""

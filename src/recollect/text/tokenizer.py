@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from operator import add
-from typing import Final, NamedTuple, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 import Stemmer  # type: ignore[import-not-found]  # the wheel brings no types
 from msgspec import Struct
@@ -83,8 +83,8 @@ STOPWORDS: Final = frozenset(_WORDS.split())
 # --- the analysis of a word -----------------------------------------------------------------
 
 
-class TokenAnalysis(NamedTuple):
-    """What a word, or a text of them, is to the index."""
+class TokenAnalysis(Struct, frozen=True, gc=False):
+    """What a word, or a text of them, is to the index; not tracked by the GC: many are cached, and it would pause."""
 
     tokens: tuple[str, ...]
     """Its exact forms, in order."""
@@ -149,15 +149,14 @@ def _read_chunk(chunk: str) -> _Plain | TokenAnalysis:
     if words != [chunk]:
         return _READ[words[0]] if len(words) == 1 else _gathered(map(_READ.__getitem__, words))
     analysis = analyse_word(chunk)
-    tokens, alternatives, stems, hashes, stop, _ = analysis
-    if alternatives or not len(tokens) == len(stems) == 1 or len(hashes) == stop:
+    tokens, stems, stop = analysis.tokens, analysis.stems, analysis.stop
+    if analysis.alternatives or not len(tokens) == len(stems) == 1 or len(analysis.hashes) == stop:
         return analysis
-    return tokens[0], stems[0], None if stop else hashes[0]
+    return tokens[0], stems[0], None if stop else analysis.hashes[0]
 
 
 _READ: Final = WordCache(_read_chunk, max_words=1 << 17, max_length=_REPEATED)
 """The analysis of what stands between two spaces, a word mostly, by the text of that."""
-_PLAIN: Final = 3
 SEVERAL: Final = ""
 """What `SOLE_STEMS` says of a chunk that has several stems, or that takes longer to read."""
 
@@ -167,7 +166,7 @@ def _sole_stem(chunk: str) -> str:
     if not chunk.isascii() or len(chunk) > _REPEATED:
         return SEVERAL
     read = _READ[chunk]
-    return read[1] if len(read) == _PLAIN else SEVERAL if read.stems else " "
+    return read[1] if isinstance(read, tuple) else SEVERAL if read.stems else " "
 
 
 SOLE_STEMS: Final = WordCache(_sole_stem, max_words=1 << 16, max_length=_REPEATED)
@@ -186,7 +185,7 @@ def word_set(text: str) -> frozenset[str]:
     """Return the distinct folded words of *text*."""
     found: set[str] = set()
     for read in map(_READ.__getitem__, set(_chunks(text))):
-        if len(read) == _PLAIN:
+        if isinstance(read, tuple):
             found.add(read[0])
         else:
             found.update(read.tokens)
@@ -212,7 +211,7 @@ def _gathered(analyses: Iterable[_Plain | TokenAnalysis]) -> TokenAnalysis:
     hashes: list[int] = []
     # The innermost loop of an import, so it is written out.
     for read in analyses:
-        if len(read) == _PLAIN:
+        if isinstance(read, tuple):
             token, root, hashed = read
             tokens.append(token)
             stems.append(root)
@@ -234,12 +233,11 @@ def joined(analyses: Sequence[TokenAnalysis]) -> TokenAnalysis:
     alternatives: list[str] = []
     stems: list[str] = []
     hashes: list[int] = []
-    for more_tokens, more_alternatives, more_stems, more_hashes, _, _ in analyses:
-        tokens += more_tokens
-        stems += more_stems
-        hashes += more_hashes
-        if more_alternatives:
-            alternatives += more_alternatives
+    for each in analyses:
+        tokens += each.tokens
+        stems += each.stems
+        hashes += each.hashes
+        alternatives += each.alternatives
     return TokenAnalysis(tuple(tokens), tuple(alternatives), tuple(stems), tuple(hashes))
 
 

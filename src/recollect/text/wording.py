@@ -11,7 +11,7 @@ from typing import Final
 
 from recollect.lazy import cache_short, regex
 from recollect.text.differences import Said, differences, said, singular, spaced
-from recollect.text.tokenizer import word_set
+from recollect.text.tokenizer import read_words, significant, word_set
 
 _words: Final = cache_short(256)(word_set)
 
@@ -169,3 +169,8 @@ def _moved(ours: list[str], theirs: list[str], *, least: int) -> bool:
         for cut, word in enumerate(ours)
         if cut and word == theirs[0]
     )
+
+
+def stems_of(text: str) -> frozenset[str]:
+    """Return the stems of the significant words of *text*."""
+    return frozenset(stem for word in significant(read_words(text)) for stem in word.stems)

@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from recollect.errors import InputError, StoreError
+from recollect.filters import start_of
 from recollect.lazy import regex
-from recollect.options import start_of
 from recollect.records import ALL_PROJECTS, NO_FILTER, Erased, Filter, Memory, Scope
 from recollect.remember.forgotten import drop_notes
 from recollect.settings import MOST

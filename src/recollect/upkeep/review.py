@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, Literal, get_args
 from msgspec import Struct
 
 from recollect.errors import InputError
-from recollect.records import Event, Fact, FactQuery, Memory, Scope
+from recollect.records import DISTILLED, Event, Fact, FactQuery, Memory, Scope
 from recollect.remember.contested import CONTESTED
 from recollect.remember.failed_imports import FAILED
 from recollect.stores.contract import Store
@@ -71,7 +71,7 @@ def review(
 def settle(store: Store, key: str, *, project: str, at: datetime, again: bool = False) -> None:
     """Note that the question *key* is settled, or ask it *again*; only the last MAX_SETTLED are kept."""
     if not again:
-        with store.transaction():
+        with store.transaction({project}):
             kept = store.notes(SETTLED, project=project)
             for old in sorted(kept.keys() - {key}, key=lambda name: str(kept[name].get("at")))[: 1 - MAX_SETTLED]:
                 store.put_note(SETTLED, old, None, project=project)
@@ -138,10 +138,18 @@ def _lately(events: Sequence[Event], store: Store, *, scope: Scope) -> Iterator[
     """Yield the questions about what came in lately."""
     named = (row for event in events for row in (event.memory_id, *linked([event])))
     held = store.load(list(dict.fromkeys(named)), scope=scope)
+    by_week: dict[str, list[Memory]] = {}
     for event in events:
         memory = held.get(event.memory_id)
         if memory is not None and is_live(memory) and event.verb == "add":
             yield from _of_one(memory, event, held)
+            if DISTILLED in memory.metadata and memory.trust != "owner":
+                year, number, _ = event.at.isocalendar()
+                by_week.setdefault(f"{year}-W{number:02}", []).append(memory)
+    for week, memories in by_week.items():
+        newest = max(memory.id for memory in memories)
+        about = f"{len(memories)} statements distilled from what an agent said, {week}."
+        yield ReviewItem(key=f"statements:{week}:{newest}", kind="trust", about=about, memories=tuple(memories))
 
 
 def _of_one(memory: Memory, event: Event, held: Mapping[int, Memory]) -> Iterator[ReviewItem]:
@@ -153,7 +161,7 @@ def _of_one(memory: Memory, event: Event, held: Mapping[int, Memory]) -> Iterato
             yield _pair("update", (memory, other), "The first may update the second.")
         if relation == "conflicts":
             yield _pair("conflict", (memory, other), DIFFERENT)
-    if memory.trust != "owner":
+    if memory.trust != "owner" and memory.thread is None and DISTILLED not in memory.metadata:
         yield ReviewItem(key=f"trust:{memory.id}", kind="trust", about=_writer(memory), memories=(memory,))
     if MARK in memory.content or MARK in memory.title:
         yield ReviewItem(key=f"secret:{memory.id}", kind="secret", about="A secret was redacted.", memories=(memory,))

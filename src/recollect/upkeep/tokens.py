@@ -67,7 +67,7 @@ def create_token(
     expires = None if lifetime is None else _end(now, lifetime)
     made = Token(name=called, project=project, read_only=read_only, trust=trust, created_at=now, expires_at=expires)
     secret = secrets.token_urlsafe(32)
-    with store.transaction():
+    with store.transaction({""}):
         if called in store.notes(KIND):
             raise InputError(
                 f"there is a token called {called!r}", hint=f"revoke it first: recollect token revoke {called}"

@@ -84,14 +84,6 @@ def test_nineteen_of_twenty_intervals_hold_the_truth() -> None:
     assert 178 <= held <= 199
 
 
-def test_a_lower_level_gives_a_narrower_interval() -> None:
-    differences = [*map(float, range(50))]
-
-    narrow, wide = bootstrap([differences], level=0.5), bootstrap([differences], level=0.99)
-
-    assert wide.low < narrow.low < narrow.high < wide.high
-
-
 def test_the_p_value_is_the_share_of_swaps_that_reach_as_far() -> None:
     # All four agree: of the 16 ways to swap the labels two reach as far.
     found = randomisation([[0.5, 0.5, 0.5, 0.5]], trials=20_000)

@@ -78,14 +78,6 @@ def test_a_beir_folder_gives_its_documents_queries_and_gains(tmp_path: Path) -> 
     assert found.judgements == {"q1": {"d1": 2}, "q2": {"d2": 1}}
 
 
-def test_a_folder_named_by_a_relative_path_keeps_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(beir(tmp_path / "birds"))
-
-    found = read_dataset(Path())
-
-    assert found.name == "birds"
-
-
 def test_turns_carry_conversation_session_order_speaker_and_date(tmp_path: Path) -> None:
     spoken = [
         in_conversation("c1", 1, "one", date_time="1:56 pm on 8 May, 2023"),
@@ -121,15 +113,6 @@ def test_a_set_with_typos_takes_the_corpus_of_its_parent(tmp_path: Path) -> None
     assert found.name == "birds_typo"
 
 
-def test_a_set_with_a_corpus_of_its_own_uses_it_whatever_its_name(tmp_path: Path) -> None:
-    beir(tmp_path / "birds")
-    own = beir(tmp_path / "birds_typo", [{"_id": "d1", "text": "mine"}])
-
-    found = read_dataset(own)
-
-    assert [one.text for one in found.documents] == ["mine"]
-
-
 def test_the_judgements_of_the_test_split_are_taken_where_there_are_several(tmp_path: Path) -> None:
     folder = beir(tmp_path / "birds", qrels={"test": QRELS, "train": "q1\td2\t3\n"})
 
@@ -153,14 +136,6 @@ def test_a_folder_without_judgements_is_refused(tmp_path: Path) -> None:
         read_dataset(folder)
 
     assert "qrels/test.tsv" in refused.value.hint
-
-
-def test_the_last_of_two_judgements_of_a_pair_counts(tmp_path: Path) -> None:
-    folder = beir(tmp_path / "birds", qrels={"test": "q1\td1\t1\nq1\td1\t3\n"})
-
-    found = read_dataset(folder)
-
-    assert found.judgements == {"q1": {"d1": 3}}
 
 
 def test_queries_without_a_relevant_document_are_left_out_unless_unanswerable(tmp_path: Path) -> None:

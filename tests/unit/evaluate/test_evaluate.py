@@ -12,7 +12,7 @@ from recollect.embedders.hashing import HashingEmbedder
 from recollect.errors import InputError
 from recollect.evaluate.corpus import EvalResources
 from recollect.evaluate.datasets import EvalQuery
-from recollect.evaluate.evaluate import EvalSet, Plan, System, evaluate, latency, system_pairs
+from recollect.evaluate.evaluate import EvalSet, Plan, evaluate, latency, system_pairs
 from recollect.evaluate.report import as_text, as_value, report_of
 from recollect.evaluate.runs import parse_json
 from recollect.profile import load_profile
@@ -134,8 +134,3 @@ def test_half_of_the_searches_are_faster_than_the_median_and_one_in_twenty_slowe
 
     assert (told.median, told.p95) == (50.5, 95.0)
     assert latency([3.0]).p95 == 3.0
-
-
-def test_a_system_is_called_by_its_profile_and_mode_and_another_tool_by_its_name() -> None:
-    assert str(System(profile="oro", mode="hybrid")) == "oro hybrid"
-    assert str(System(profile="tool", mode="run-file")) == "tool"

@@ -59,12 +59,6 @@ def row(markdown: str, name: str) -> str:
     return next(line for line in markdown.splitlines() if line.startswith(f"| {name} |"))
 
 
-def test_columns_stand_in_the_order_in_which_rows_name_them() -> None:
-    made = table(a={"x": Cell(value=1), "z": Cell(value=1)}, b={"y": Cell(value=1), "x": Cell(value=1)})
-
-    assert made.columns == ("x", "z", "y")
-
-
 def test_markdown_shows_value_interval_the_best_and_what_is_missing() -> None:
     made = table(
         default={"birds": Cell(value=0.6125, interval=Interval(low=0.59, high=0.634)), "fish": Cell(value=0.2)},
@@ -170,22 +164,6 @@ def test_the_page_loads_nothing_and_runs_nothing() -> None:
     assert ("content", "default-src 'none'; style-src 'unsafe-inline'") in page.attributes
 
 
-def test_a_bar_is_as_long_as_its_value_and_its_whisker_as_its_interval() -> None:
-    made = table(default={"birds": Cell(value=0.5, interval=Interval(low=0.25, high=0.75))})
-
-    text = as_html(Report(title="E", tables=(made,)))
-
-    assert '<rect class="bar" x="0.0" width="60.0" height="10"/><path class="whisker" d="M30.0 5H90.0"/>' in text
-
-
-def test_values_above_one_shrink_to_the_largest_of_the_table() -> None:
-    made = table(a={"x": Cell(value=40.0)}, b={"x": Cell(value=10.0)})
-
-    text = as_html(Report(title="E", tables=(made,)))
-
-    assert re.findall(r'class="bar" x="0.0" width="([\d.]+)"', text) == ["120.0", "30.0"]
-
-
 def test_gains_are_signed_and_stand_out_when_they_are_surely_not_nothing() -> None:
     cells = {
         "up": Cell(value=0.1, interval=Interval(low=0.02, high=0.2)),
@@ -199,23 +177,6 @@ def test_gains_are_signed_and_stand_out_when_they_are_surely_not_nothing() -> No
     assert "| **+0.100** [+0.020, +0.200] | +0.050 [-0.100, +0.200] | **-0.200** [-0.400, -0.100] |" in text
 
 
-def test_the_bars_of_gains_and_losses_go_both_ways_from_the_middle() -> None:
-    made = Table(caption="Gain", rows={"a": {"x": Cell(value=0.4)}, "b": {"x": Cell(value=-0.2)}}, good="gains")
-
-    text = as_html(Report(title="E", tables=(made,)))
-
-    assert '<rect class="bar" x="60.0" width="60.0" height="10"/>' in text
-    assert '<rect class="bar less" x="30.0" width="30.0" height="10"/>' in text
-
-
-def test_the_plot_draws_gains_up_on_the_left_and_losses_down_on_the_right() -> None:
-    text = as_html(Report(title="E", sections=(section(),)))
-
-    assert 'class="up" stroke-width="108.00" d="M60.0 80V40.0M180.0 80V60.0"' in text
-    assert 'class="down" stroke-width="108.00" d="M660.0 80V120.0"' in text
-    assert "Change of each of 6 queries" in text
-
-
 def test_a_comparison_where_nothing_changed_is_drawn_all_the_same() -> None:
     same = compare({"q": 0.5}, {"q": 0.5})
 
@@ -224,25 +185,3 @@ def test_a_comparison_where_nothing_changed_is_drawn_all_the_same() -> None:
     assert 'class="up"' not in text
     assert "Biggest" not in text
     assert "0 won, 1 even, 0 lost." in text
-
-
-def test_a_long_question_is_cut_short() -> None:
-    text = as_markdown(Report(title="E", sections=(section(texts={"q1": "word " * 100}),)))
-
-    shown = row(text, "q1").split(" | ")[1]
-    assert len(shown) == 160
-    assert shown.endswith("…")
-
-
-def test_underscores_inside_names_stay_as_they_are() -> None:
-    made = table(default={"code_cosqa": Cell(value=0.5), "_loud_": Cell(value=0.5)})
-
-    text = as_markdown(Report(title="E", tables=(made,)))
-
-    assert "|  | code_cosqa | \\_loud\\_ |" in text
-
-
-def test_equal_reports_give_equal_bytes() -> None:
-    made = [as_html(Report(title="E", sections=(section(),))) for _ in range(2)]
-
-    assert made[0] == made[1]

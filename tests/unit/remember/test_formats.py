@@ -34,25 +34,6 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.case(92)
-@pytest.mark.parametrize(
-    ("name", "text", "count"),
-    [
-        ("people.csv", "name,city,since\nIda,Oslo,2019\nBea,Rome,2020\nKim,Bonn,2021\nUwe,Graz,2022\n", 4),
-        ("setup.json", '{"editor": {"theme": "dark", "tabs": 2}, "shell": "fish", "hosts": ["a", "b"]}', 3),
-        ("notes.txt", "Short one.\n\nA second\non two lines.\n\n\nThe third.\n", 3),
-        ("code.md", "# Build\n\n```sh\n# not a heading\n\nmake\n```\n\n## Test\n\n```sh\nmake test\n```\n", 2),
-    ],
-)
-def test_each_format_gives_one_memory_for_each_of_its_parts(tmp_path: Path, name: str, text: str, count: int) -> None:
-    path = written(tmp_path / name, text)
-
-    parsed = read_file(path)
-
-    assert len(parsed.memories) == count
-    assert parsed.problems == ()
-
-
 def test_no_two_formats_have_the_same_name_and_every_suffix_without_a_sign_has_one_reader() -> None:
     plain = [suffix for each in FORMATS if not each.recognizer for suffix in each.suffixes]
 

@@ -172,7 +172,7 @@ def test_copies_beside_the_store_are_named_and_left_alone(tmp_path: Path) -> Non
 
 def test_copies_of_any_name_are_named(tmp_path: Path) -> None:
     db, row = filled(tmp_path)
-    db.backup(tmp_path / "elsewhere.db")
+    db.backups.create(tmp_path / "elsewhere.db")
     write_file(tmp_path / "all.jsonl", (json.dumps(each) + "\n" for each in db.archive()))
     recollect.move(tmp_path / "notes.db", tmp_path / "moved.sqlite")
     recollect.recover(tmp_path / "notes.db", tmp_path / "saved.db")
@@ -186,7 +186,7 @@ def test_copies_of_any_name_are_named(tmp_path: Path) -> None:
 
 def test_parts_that_killed_processes_left_are_removed_and_those_in_use_are_not(tmp_path: Path) -> None:
     db, row = filled(tmp_path)
-    db.backup(tmp_path / "old.db")
+    db.backups.create(tmp_path / "old.db")
     (tmp_path / "old.db").rename(tmp_path / ".old.db.1a2b3c4d.part")
     (tmp_path / ".old.jsonl.1a2b3c4d.part").write_text('{"recollect": 2, "record": "header"}\n')
     (tmp_path / ".theirs.part").write_text("a download of another program")
@@ -217,7 +217,7 @@ def test_every_copy_is_for_its_owner_alone_whatever_the_mask(tmp_path: Path, mas
             yield json.dumps(each) + "\n"
 
     try:
-        db.backup(tmp_path / "backup.db", progress=look)
+        db.backups.create(tmp_path / "backup.db", progress=look)
         write_file(tmp_path / "all.jsonl", watched())
         recollect.move(tmp_path / "notes.db", tmp_path / "moved.db", progress=look)
         recover(tmp_path / "notes.db", tmp_path / "saved.db", look)

@@ -189,7 +189,7 @@ def test_a_copy_of_the_process_uses_connections_of_its_own(tmp_path: Path) -> No
 
         assert other != os.getpid()
         assert after == 3
-        assert [recall.session for recall in db.recalls()] == ["copy"]
+        assert [recall.session for recall in db.log.recent()] == ["copy"]
         assert db.doctor().problems == ()
 
 

@@ -305,13 +305,13 @@ def test_a_rebuild_that_was_killed_is_taken_over(path: Path, monkeypatch: pytest
 def test_recover_saves_all_of_a_sound_store(path: Path, tmp_path: Path) -> None:
     new = tmp_path / "new.db"
     with opened(path) as db:
-        wanted = list(db.export()), answers(db), db.show(7), db.recalls(), db.facts()
+        wanted = list(db.export()), answers(db), db.show(7), db.log.recent(), db.facts()
     held = path.read_bytes()
 
     done = recollect.recover(path, new)
 
     with opened(new) as db:
-        assert (list(db.export()), answers(db), db.show(7), db.recalls(), db.facts()) == wanted
+        assert (list(db.export()), answers(db), db.show(7), db.log.recent(), db.facts()) == wanted
     assert (done.is_whole, done.saved["memory"], problems(new)) == (True, 41, "")
     assert path.read_bytes() == held
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.db", "new.db"]

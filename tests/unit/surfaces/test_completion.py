@@ -24,8 +24,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         db.add("We deploy on Fridays", type="decision", tag="ops", title="Deploys")
         db.add("A \x1b[31mred\x1b[0m text\nof two lines", type="con\x1btrol", tag="steer")
         db.forget(db.add("A forgotten thing", type="gone", tag="gone").id)
-        db.create_lens("work", type="decision")
-        db.in_project("web").create_lens("web-lens", type="note")
+        db.lenses.create("work", type="decision")
+        db.in_project("web").lenses.create("web-lens", type="note")
     program = made / "bin" / "recollect"
     program.parent.mkdir()
     call = "from recollect.surfaces.cli import main; main()"
@@ -71,7 +71,7 @@ def press(folder: Path, surroundings: dict[str, str]) -> Press:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (("how",), ["how-it-works"]),
+        (("rei",), ["reindex"]),
         (("search", "--inc"), ["--include-facts", "--include-superseded"]),
         (("search", "--mode", "sem"), ["semantic"]),
         (("search", "--type", ""), ["config", "decision"]),
@@ -89,7 +89,7 @@ def press(folder: Path, surroundings: dict[str, str]) -> Press:
         (("model", "install", "mini"), ["minilm"]),
         (("show", ""), ["1", "2", "3"]),
         (("--project", "web", "show", ""), ["1"]),
-        (("supersede", "1", ""), ["1", "2", "3"]),
+        (("edit", "supersede", "1", ""), ["1", "2", "3"]),
         (("search", "--since", "yes"), ["yesterday"]),
         (("search", "--lens", "nothing"), [""]),
     ],

@@ -150,7 +150,7 @@ def test_a_source_is_opened_at_its_line_as_the_editor_wants_it(tmp_path: Path, e
     with recollect.open(tmp_path / "notes.db", model="none") as db:
         db.import_(path)
 
-    screen = on_a_screen("open", "1", folder=tmp_path, EDITOR=str(program))
+    screen = on_a_screen("show", "open", "1", folder=tmp_path, EDITOR=str(program))
 
     assert (screen.code, screen.lines) == (0, [])
     assert (tmp_path / "opened").read_text() == f"opened {told.format(path=path)}\n"
@@ -163,12 +163,12 @@ def test_in_a_pipe_or_without_an_editor_it_is_only_said_where_the_source_is(run:
     run("add", "no source")
     run("add", "a page", "--source", "https://example.org/a b")
 
-    piped, screen = run("open", "1"), on_a_screen("open", "1", folder=tmp_path, EDITOR="", VISUAL="")
+    piped, screen = run("show", "open", "1"), on_a_screen("show", "open", "1", folder=tmp_path, EDITOR="", VISUAL="")
 
     assert piped.out == f"{path}:3\n"
     assert "".join(screen.lines) == f"{path}:3"
-    assert run("open", "2").err.startswith("error: #2 comes from no file (")
-    assert run("open", "3", "--json").value["address"] == "https://example.org/a%20b"
+    assert run("show", "open", "2").err.startswith("error: #2 comes from no file (")
+    assert run("show", "open", "3", "--json").value["address"] == "https://example.org/a%20b"
 
 
 def test_no_stored_name_becomes_an_option_of_an_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ KEEPS = {"--keep-secrets"}
 def test_no_verb_stores_a_secret(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
     with recollect.open(tmp_path / "notes.db", model="none") as db:
         db.add("The port is 5432")
-        db.keep_lens(Lens(name=SECRET))
+        db.lenses.keep(Lens(name=SECRET))
     (tmp_path / f"{SECRET}.md").write_text(f"# {SECRET}\n\nNote: {SECRET}\n", encoding="utf-8")
     (tmp_path / "b.json").write_text(f'[{{"text": "a", "{SECRET}": {{"{SECRET}": 1}}, "id": "{SECRET}"}}]')
     monkeypatch.chdir(tmp_path)

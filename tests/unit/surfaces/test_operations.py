@@ -77,7 +77,7 @@ def test_a_filter_of_the_table_is_a_filter_and_a_boost_of_a_lens(db: Recollectio
     narrowed, boosted = (db.search("port", lens=name, mode="keyword") for name in ("one", "two"))
 
     assert serialize(lens) == {"name": "one", filtered.name: [value_of(filtered)], "boosts": {}}
-    assert db.lenses()[0] == Lens(name="one", **{filtered.name: (value_of(filtered),)})
+    assert db.lenses.list()[0] == Lens(name="one", **{filtered.name: (value_of(filtered),)})
     assert [hit.id for hit in narrowed.hits] == [1]
     assert {hit.id: hit.factors.get("lens") for hit in boosted.hits} == {1: 1.5, 2: 1.0}
 

@@ -57,7 +57,7 @@ def answers(verb: str, db: Recollection, values: Values) -> list[tuple[str, Any]
 def more(verb: str, db: Recollection, folder: Path) -> Sequence[Values]:
     """Return what a verb is asked beside what it is asked elsewhere, so that each answers at least once."""
     if verb == "restore-backup":
-        db.backup(folder / "copy.db")
+        db.backups.create(folder / "copy.db")
     ours = [memory.id for memory in db.list(project="ours").memories]
     asked: dict[str, Sequence[Values]] = {
         "eval": ({"datasets": [str(birds(folder / "birds"))], "mode": ["keyword"]},),

@@ -77,7 +77,7 @@ def folder(tmp_path: Path) -> Path:
         db.add(HOSTILE, **about, section=HOSTILE, metadata={HOSTILE: f"{HOSTILE}\nforged"}, external_id=HOSTILE)
         db.add(f"The port{HOSTILE} is 5432{HOSTILE}", **about)
         db.add(f"The port{HOSTILE} is 5433{HOSTILE}", **about, project=HOSTILE)
-        db.keep_lens(Lens(name=HOSTILE, types=(HOSTILE,), boosts={f"type:{HOSTILE}": 2.0}))
+        db.lenses.keep(Lens(name=HOSTILE, types=(HOSTILE,), boosts={f"type:{HOSTILE}": 2.0}))
         db.search(HOSTILE, session=HOSTILE, lens=HOSTILE)
         db.search("\x1b]0;nothing\x07", session=HOSTILE)
         db.feedback(1, "used", session=HOSTILE, query=HOSTILE)

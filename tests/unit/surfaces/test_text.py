@@ -6,14 +6,13 @@ from msgspec.structs import replace
 from kit import NOON
 from recollect import Hit, Memory, Reason, Reply
 from recollect.operations.tokens import token_line
-from recollect.recollection import Shown
 from recollect.records import Event, Fact
 from recollect.remember.ingest import IngestResult
 from recollect.remember.redact import FoundSecret
 from recollect.render.layout import Piece, plain
 from recollect.render.pages import reply_page, shown_page
 from recollect.render.text import HINTS, ingest_text
-from recollect.replies import Evidence, Outcome
+from recollect.replies import Evidence, Outcome, Shown
 from recollect.upkeep.tokens import Token
 
 MEMORY = Memory(id=3, content="We ship", source="/n/a.md", line=2, created_at=NOON)

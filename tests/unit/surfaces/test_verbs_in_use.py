@@ -10,15 +10,15 @@ def test_facts_are_listed_reinforced_and_contradicted(run: Run) -> None:
     run("add", "Port: 5432")
     run("add", "Port: 5433", "--external-id", "other")
 
-    told, conflicts = run("facts", "--json"), run("conflicts", "--json")
-    reinforced = run("reinforce", "1", "2")
+    told, conflicts = run("facts", "--json"), run("facts", "conflicts", "--json")
+    reinforced = run("facts", "reinforce", "1", "2")
 
     assert [(fact["subject"], fact["object"]) for fact in told.value["facts"]] == [("Port", "5433"), ("Port", "5432")]
     assert conflicts.value["conflicts"][0]["kind"] == "attribute"
     assert (reinforced.code, reinforced.out) == (0, "2 facts reinforced\n")
-    assert run("stale").code == 1
-    assert run("reinforce", "99").code == 2
-    assert run("reinforce", "x", "--json").error["code"] == "bad_input"
+    assert run("facts", "stale").code == 1
+    assert run("facts", "reinforce", "99").code == 2
+    assert run("facts", "reinforce", "x", "--json").error["code"] == "bad_input"
 
 
 def test_a_task_is_told_once_a_session_and_nothing_is_nothing(run: Run) -> None:
@@ -60,13 +60,13 @@ def test_values_supersede_and_a_date_tells_what_was_believed(run: Run) -> None:
     run("add", "The office is in Berlin", "--external-id", "a")
     run("add", "The office is in Lisbon", "--external-id", "b")
 
-    told = run("supersede", "1", "2")
+    told = run("edit", "supersede", "1", "2")
 
     assert told.out == "#1 is superseded by #2\n"
     assert [hit["id"] for hit in run("search", "office", "--json").value["hits"]] == [2]
-    assert [memory["id"] for memory in run("timeline", "office", "--json").value["memories"]] == [1, 2]
+    assert [memory["id"] for memory in run("list", "timeline", "office", "--json").value["memories"]] == [1, 2]
     assert run("search", "office", "--as-of", "2001-01-01").code == 1
-    assert run("supersede", "1", "1").code == 2
+    assert run("edit", "supersede", "1", "1").code == 2
 
 
 @pytest.mark.parametrize(
@@ -164,9 +164,9 @@ def test_old_vectors_are_pruned_after_a_look(run: Run) -> None:
 def test_zero_is_a_value_and_not_a_request_for_the_default(run: Run) -> None:
     run("add", "Database: PostgreSQL")
 
-    assert run("stale", "--days", "0", "--json").value["facts"]
-    assert run("stale", "--below", "0", "--days", "9999", "--json").value["facts"] == []
-    assert run("stale", "--days", "9999", "--json").value["facts"] == []
+    assert run("facts", "stale", "--days", "0", "--json").value["facts"]
+    assert run("facts", "stale", "--below", "0", "--days", "9999", "--json").value["facts"] == []
+    assert run("facts", "stale", "--days", "9999", "--json").value["facts"] == []
 
 
 @pytest.mark.parametrize("words", [("brief", "--limit", "-1"), ("brief", "--budget", "0"), ("brief", "-n", "0")])

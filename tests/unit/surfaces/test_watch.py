@@ -177,7 +177,7 @@ def test_whoever_stops_the_vectors_keeps_the_import(run: Run, tmp_path: Path, mo
 def watched(tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
     folder = write(tmp_path / "notes", a="The port is 8080.", b="The host is db1.")
     with recollect.open(tmp_path / "notes.db", model="none") as db:
-        db.keep_root(folder)
+        db.roots.add(folder)
     process = started(tmp_path)
     yield folder, process
     process.kill()
@@ -269,7 +269,7 @@ def test_a_root_that_comes_later_is_watched_then(tmp_path: Path, monkeypatch: py
             stop.set()
 
     with recollect.open(tmp_path / "notes.db", model="none") as db:
-        db.keep_root(folder)
+        db.roots.add(folder)
         watching.follow(db, stop=stop, told=told, trouble=lambda _: None)
 
     assert reports[-1].memories["new"] == 1
@@ -291,7 +291,7 @@ def test_trouble_is_told_and_does_not_end_the_watch(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(Recollection, "import_roots", import_roots)
     with recollect.open(tmp_path / "notes.db", model="none") as db:
-        db.keep_root(folder)
+        db.roots.add(folder)
         watching.follow(db, stop=stop, told=told, trouble=errors.append)
 
     assert ([str(each) for each in errors], len(calls)) == (["the store is locked"], 2)
@@ -316,7 +316,7 @@ def test_a_vector_in_the_making_is_given_up_when_told_to_stop(tmp_path: Path) ->
         stop.set()
 
     with recollect.open(tmp_path / "notes.db", model="hashing") as db:
-        db.keep_root(folder)
+        db.roots.add(folder)
         watching.follow(db, stop=stop, told=told, trouble=lambda _: None)
 
         assert (len(seen), db.show(1).memory.content) == (1, "The port is 8080.")

@@ -207,7 +207,7 @@ def test_ordinary_words_are_no_dates(question: str) -> None:
 
 
 def test_dates_are_found_in_order_and_without_overlap() -> None:
-    question = "between May 5, 2023 and last week, or 去年5月?"
+    question = "May 5, 2023 and last week, or 去年5月?"
 
     found = find_dates(question, now=NOW)
 

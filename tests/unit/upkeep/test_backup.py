@@ -30,11 +30,11 @@ def test_a_folder_keeps_the_newest_backups_of_this_store_and_everything_else(tmp
     folder = tmp_path / "backups"
     with opened(tmp_path / "notes.db") as db, opened(tmp_path / "sub" / "notes.db") as namesake:
         db.add("a cat")
-        others = Path(namesake.backup_to(folder).path)
-        first = Path(db.backup_to(folder).path)
+        others = Path(namesake.backups.create_in(folder).path)
+        first = Path(db.backups.create_in(folder).path)
         stranger = first.with_name(first.name.replace("2026", "2020"))
         stranger.write_text("not a store, though it has the name of one")
-        made = [db.backup_to(folder, keep=2) for _ in range(3)]
+        made = [db.backups.create_in(folder, keep=2) for _ in range(3)]
 
     names = {each.name for each in folder.iterdir()}
     assert names == {others.name, stranger.name, *(Path(each.path).name for each in made[1:])}
@@ -43,42 +43,42 @@ def test_a_folder_keeps_the_newest_backups_of_this_store_and_everything_else(tmp
 
 def test_no_fewer_than_one_backup_is_kept(tmp_path: Path) -> None:
     with opened(tmp_path / "notes.db") as db, pytest.raises(InputError, match="cannot keep 0"):
-        db.backup_to(tmp_path, keep=0)
+        db.backups.create_in(tmp_path, keep=0)
 
 
 def test_the_last_backup_is_told_by_the_store_and_by_a_check_up(tmp_path: Path) -> None:
     with opened(tmp_path / "notes.db") as db:
-        never = db.last_backup()
-        made = db.backup(tmp_path / "copy.db")
+        never = db.backups.last()
+        made = db.backups.create(tmp_path / "copy.db")
 
         assert never is None
-        assert db.last_backup() == {"at": made.at.isoformat(), "path": str(tmp_path / "copy.db")}
-        assert db.doctor().last_backup == db.last_backup()
+        assert db.backups.last() == {"at": made.at.isoformat(), "path": str(tmp_path / "copy.db")}
+        assert db.doctor().last_backup == db.backups.last()
 
 
 def test_a_backup_is_put_back_and_what_was_here_is_kept_beside_the_store(tmp_path: Path) -> None:
     with opened(tmp_path / "notes.db") as db:
         db.add("a cat")
-        db.backup(tmp_path / "copy.db")
+        db.backups.create(tmp_path / "copy.db")
         db.add("a fox")
 
-        tried = db.restore_backup(tmp_path / "copy.db", dry_run=True)
-        done = db.restore_backup(tmp_path / "copy.db")
+        tried = db.backups.restore(tmp_path / "copy.db", dry_run=True)
+        done = db.backups.restore(tmp_path / "copy.db")
 
         assert (tried.applied, tried.memories, tried.replaced) == (False, 1, 2)
         assert not Path(str(tried.aside)).exists()
         assert (done.applied, done.memories, done.replaced, db.stats().memories) == (True, 1, 2, 1)
         assert Path(str(done.aside)).parent == tmp_path
-        assert db.restore_backup(str(done.aside)).memories == 2
+        assert db.backups.restore(str(done.aside)).memories == 2
 
 
 def test_a_store_in_memory_is_backed_up_and_put_back_too(tmp_path: Path) -> None:
     with opened(":memory:") as db:
         db.add("a cat")
-        made = db.backup_to(tmp_path, keep=1)
+        made = db.backups.create_in(tmp_path, keep=1)
         db.add("a fox")
 
-        done = db.restore_backup(made.path)
+        done = db.backups.restore(made.path)
 
         assert (done.memories, done.aside, db.stats().memories) == (1, None, 1)
     with opened(made.path) as again:
@@ -88,12 +88,12 @@ def test_a_store_in_memory_is_backed_up_and_put_back_too(tmp_path: Path) -> None
 def test_within_a_project_the_whole_store_is_neither_copied_nor_replaced(tmp_path: Path) -> None:
     with opened(tmp_path / "notes.db") as db:
         db.add("a cat")
-        db.backup(tmp_path / "copy.db")
+        db.backups.create(tmp_path / "copy.db")
         view = db.in_project("shop")
         acts = (
-            lambda: view.backup(tmp_path / "second.db"),
-            lambda: view.backup_to(tmp_path / "folder"),
-            lambda: view.restore_backup(tmp_path / "copy.db"),
+            lambda: view.backups.create(tmp_path / "second.db"),
+            lambda: view.backups.create_in(tmp_path / "folder"),
+            lambda: view.backups.restore(tmp_path / "copy.db"),
         )
 
         for act in acts:

@@ -48,7 +48,7 @@ ASKED: dict[str, Callable[[Recollection], object]] = {
     "undo": lambda db: db.undo_consolidation(),
     "stale": lambda db: db.stale(),
     "reinforce": lambda db: db.reinforce(1),
-    "never recalled": lambda db: db.never_recalled(limit=20),
+    "never recalled": lambda db: db.log.never_recalled(limit=20),
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from recollect.records import Fact, Memory, Verdict
+from recollect.records import Fact, Memory, Trust, Verdict
 from recollect.remember.formats.values import (
     as_confidence,
     as_flag,
@@ -43,6 +43,12 @@ class Exported(Struct, frozen=True, kw_only=True):
     vector: tuple[float, ...] | None = None
     verdict: Verdict | None = None
     """What its user thought of it there."""
+    trust: Trust | None = None
+    """Whose words they are: those of an agent in a recorded session are never the owner's."""
+    folder: str | None = None
+    """The folder that a recorded session worked in: its project is that of the repository there."""
+    everywhere: bool = False
+    """Whether it is meant for all projects of its owner."""
 
 
 class Parsed(Struct, frozen=True, kw_only=True):

@@ -9,10 +9,12 @@ from typing import Final, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from recollect.records import DISTILLED, Memory, Trust
 from recollect.remember.chunk import chunk
+from recollect.remember.distill import SpokenTurn, distill
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.json_stream import decode
-from recollect.remember.formats.record import Origin, Parsed, Record
+from recollect.remember.formats.record import Exported, Origin, Parsed, Record
 from recollect.remember.formats.turns import Said, conversation
 from recollect.text.firewall import strip_rendered
 
@@ -21,6 +23,8 @@ MAX_RECORD_BYTES: Final = 64 * 1024 * 1024
 _RENDERED: Final = ("recollect:memories", "(confidence:", "<memory id=")
 """Everything that recollect renders contains one of these; looking for more takes long."""
 _MAX_TURN_CHARS: Final = 4000
+PEOPLE: Final = frozenset({"user", "human", "you", "me"})
+"""What programs call the person who uses an agent."""
 _PIECE_CHARS: Final = 2000
 _PART_MEMORIES: Final = 400
 
@@ -59,10 +63,53 @@ class Session(ReadLog, kw_only=True):
     def parts(self, origin: Origin, *, agent: str) -> Iterator[Parsed]:
         """Yield the memories of the session, some hundred at a time, and with the first what was left out."""
         thread = f"{agent}:{self.id}" if self.id else origin.source
-        memories = conversation(self.said, origin, thread=thread, title=self.title, tags=(agent,))
-        yield Parsed(memories=memories[:_PART_MEMORIES], problems=tuple(self.problems), skipped=self.skipped)
-        for start in range(_PART_MEMORIES, len(memories), _PART_MEMORIES):
-            yield Parsed(memories=memories[start : start + _PART_MEMORIES])
+        turns = conversation(self.said, origin, thread=thread, title=self.title, tags=(agent,))
+        statements = [] if thread == origin.source and not self.id else list(self._statements(origin, thread, agent))
+        memories = [*turns, *(memory for memory, _ in statements)]
+        spoken = [each for each in self.said if each.words.strip()]
+        exported = {
+            at: Exported(facts=(), trust=_trust(each.speaker), folder=_folder(each)) for at, each in enumerate(spoken)
+        }
+        exported |= {len(turns) + at: about for at, (_, about) in enumerate(statements)}
+        problems, skipped = tuple(self.problems), self.skipped
+        for start in range(0, max(1, len(memories)), _PART_MEMORIES):
+            part = memories[start : start + _PART_MEMORIES]
+            about = {at: exported[start + at] for at in range(len(part))}
+            yield Parsed(memories=tuple(part), exported=about, problems=problems, skipped=skipped)
+            problems, skipped = (), Counter()
+
+    def _statements(self, origin: Origin, thread: str, agent: str) -> Iterator[tuple[Memory, Exported]]:
+        """Yield what is worth keeping of the session as memories of their own, each with a link to its turn."""
+        said = [each for each in self.said if each.words.strip()]
+        turns = [
+            SpokenTurn(by_person=_trust(each.speaker) == "owner", words=each.words, at=each.at or origin.date)
+            for each in said
+        ]
+        for each in distill(turns):
+            turn = said[each.turn]
+            memory = Memory(
+                content=each.content,
+                type=each.type,
+                title=each.topic,
+                tags=(agent,),
+                source=origin.source,
+                line=turn.line,
+                confidence=each.confidence,
+                observed_at=turn.at or origin.date,
+                valid_until=each.until,
+                metadata={DISTILLED: turn.id or f"{thread}#{each.turn + 1}", "session": thread},
+            )
+            trust: Trust = "owner" if each.owner else "agent"
+            yield memory, Exported(facts=(), trust=trust, folder=_folder(turn), everywhere=each.everywhere)
+
+
+def _trust(speaker: str) -> Trust:
+    """Return whose words a turn is: those of the person who uses the agent, or the agent's."""
+    return "owner" if speaker.casefold() in PEOPLE else "agent"
+
+
+def _folder(each: Said) -> str | None:
+    return text_of(each.about.get("cwd")) or None
 
 
 def in_pieces(each: Said) -> tuple[Said, ...]:

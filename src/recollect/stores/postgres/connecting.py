@@ -15,8 +15,8 @@ from psycopg.types.string import StrDumper, TextLoader
 
 from recollect.stores.postgres.address import Address
 
-PATIENCE: Final = 50
-"""How many seconds a writer waits for another one, and anybody for a connection."""
+LOCK_TIMEOUT_SECONDS: Final = 50
+"""How long a writer waits for another one, and anybody for a connection."""
 BOUNDS: Final = {
     "connect_timeout": 5,
     "keepalives_idle": 5,
@@ -37,9 +37,7 @@ class NoServer(psycopg.OperationalError):
 def connect(address: Address) -> "psycopg.Connection[Any]":
     """Return a connection to a server of *address*."""
     try:
-        db: psycopg.Connection[Any] = psycopg.connect(
-            server(address), autocommit=True, options=options(address), prepare_threshold=3
-        )
+        db: psycopg.Connection[Any] = psycopg.connect(server(address), autocommit=True, prepare_threshold=None)
     except psycopg.OperationalError as error:
         raise NoServer(str(error)) from error
     configure(db)
@@ -67,16 +65,20 @@ def server(address: Address) -> str:
     return make_conninfo("", **{**usual, **told})
 
 
-def options(address: Address) -> str:
-    """Return what a connection sets for itself: our schema, bounds, and indexes of vectors that never answer short."""
+def settings(address: Address, *, durable: bool = True) -> str:
+    """Return the statements by which a transaction sets its schema and its limits.
+
+    No connection keeps them, so that PgBouncer may lend it to others between two transactions.
+    """
     given = {
-        "search_path": f"{address.schema},public",
+        "search_path": f"{address.schema}, public",
         "statement_timeout": round(1000 * address.seconds),
-        "lock_timeout": 1000 * PATIENCE,
+        "lock_timeout": 1000 * LOCK_TIMEOUT_SECONDS,
         "hnsw.iterative_scan": "relaxed_order",
         "jit": "off",
+        **({} if durable else {"synchronous_commit": "off"}),
     }
-    return " ".join(f"-c {name}={value}" for name, value in given.items())
+    return "".join(f"set local {name} = {value};" for name, value in given.items())
 
 
 MARKED: Final = "\U0010ffff"
@@ -85,14 +87,17 @@ _ODD: Final = re.compile("[\x00\ud800-\udfff\U0010ffff]")
 _SPELT: Final = re.compile("\U0010ffff(000000|00d[89a-f][0-9a-f]{2}|10ffff)")
 
 
+def dumped(text: str) -> str:
+    """Return *text* with what PostgreSQL cannot hold spelt out."""
+    return _ODD.sub(lambda odd: f"{MARKED}{ord(odd[0]):06x}", text) if _ODD.search(text) else text
+
+
 class _Text(StrDumper):
     """Texts with what PostgreSQL cannot hold spelt out."""
 
     def dump(self, obj: str) -> Any:
         """Return the bytes of a text."""
-        if _ODD.search(obj):
-            obj = _ODD.sub(lambda odd: f"{MARKED}{ord(odd[0]):06x}", obj)
-        return super().dump(obj)
+        return super().dump(dumped(obj))
 
 
 class _ReadText(TextLoader):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from recollect.records import Progress
 from recollect.stores.moving import clear, copy_rows, count_on, move
-from recollect.stores.sql.engine import Engine, Session
+from recollect.stores.sql.engine import Engine, Session, state_of
 from recollect.stores.sqlite import copies
 from recollect.stores.sqlite.engine import SqliteEngine, brought_up_to_date
 
@@ -41,4 +41,4 @@ def replace_all(source: Engine, target: Engine, session: Session) -> None:
     with source.session() as reading:
         clear(session)
         copy_rows(reading, target)
-        count_on(session, dict(reading.rows("select key, value from meta")))
+        count_on(session, state_of(reading).counters)

@@ -1,13 +1,13 @@
 """One schema of a PostgreSQL database: connections, migrations, transactions, and its errors in our words.
 
-Writers of a schema take turns, as they do in a file: a lock is theirs to the end of the transaction. So ids, totals
-and versions are counted where they stand, and what a writer reads stays true. Schemas do not wait for each other.
+Writers of one project take turns: a lock is theirs to the end of the transaction, so that what a writer read of its
+project stays true. Writers of several projects work side by side. One that concerns the whole store waits for all.
 """
 
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from itertools import count
@@ -33,10 +33,10 @@ from recollect.errors import (
 from recollect.records import Progress
 from recollect.stores.postgres import copying, statistics
 from recollect.stores.postgres.address import Address, read_address
-from recollect.stores.postgres.connecting import NoServer, connect_soon
-from recollect.stores.postgres.pools import Pools, Slot
+from recollect.stores.postgres.connecting import NoServer, connect_soon, settings
+from recollect.stores.postgres.pools import READ, Pools, Slot, project_locks
 from recollect.stores.postgres.rebuilding import POSTGRES
-from recollect.stores.sql.engine import OPEN, Clause, Engine, Session
+from recollect.stores.sql.engine import OPEN, READ_STATE, SIZES, Clause, Engine, Session
 
 OLDEST: Final = 160_000
 """The first version of PostgreSQL that has what is needed."""
@@ -54,7 +54,24 @@ def migrations() -> tuple[str, ...]:
 
 VALID: Final = (
     "select i.indisvalid from pg_index i join pg_class c on c.oid = i.indexrelid "
-    "where c.relnamespace = current_schema()::regnamespace and c.relname = %s"
+    "where c.relnamespace = %s::regnamespace and c.relname = %s"
+)
+
+ID_KINDS: Final = {"newest": "memory", "newest_fact": "fact"}
+"""The counters of ids, and what they count."""
+COUNTED: Final = (*SIZES, "changes", "version")
+ADD_TO_COUNTS: Final = (
+    f"insert into collection_stats (project, {', '.join(COUNTED)}) values (?, ?, ?, ?, ?, ?, ?) "
+    "on conflict (project) do update set "
+    f"{', '.join(f'{name} = collection_stats.{name} + excluded.{name}' for name in COUNTED)}"
+)
+READ_SNAPSHOT: Final = (
+    f"{READ_STATE} union all select 'meta', c.key, c.value, 0, 0 from ("
+    "select sum(version)::bigint as version, sum(changes)::bigint as changes, sum(documents)::bigint as documents "
+    "from collection_stats) s, lateral (values ('version', coalesce(s.version, 0)), ('seq', coalesce(s.changes, 0)), "
+    "('documents', coalesce(s.documents, 0)), ('newest', last_id('memory')), ('newest_fact', last_id('fact')), "
+    "('vectors', 0), ('last_removed', (select coalesce(max(seq), 0) from removed))) as c (key, value) "
+    "union all select 'snapshot', pg_current_snapshot()::text, value, 0, 0 from meta where key = 'first_number'"
 )
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what goes wrong is told once, by us
@@ -78,6 +95,17 @@ class PostgresSession:
     def __init__(self, slot: "Slot | Pinned") -> None:
         self.slot = slot
         self.is_writing = False
+        self.number = 0
+        """The number of the rows that this transaction adds to the word index."""
+        self.locked: set[str] | None = set()
+        """The projects that are locked; None for all."""
+        self.has_vectors = False
+        """Whether vectors may have changed."""
+        self._counted: set[str] = set()
+        self.depth = 0
+        self.unsent: list[str] = []
+        """Statements about savepoints, which go with the next one."""
+        self.analyser = -1
         self.uncommitted: dict[Any, Any] = {}
         self.seen: dict[Any, Any] = {}
         """What was read in this transaction, which sees one state."""
@@ -103,31 +131,108 @@ class PostgresSession:
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         """Run *statement* and return all its rows."""
-        cursor = self.db.execute(spelt(statement), tuple(values))
+        self.has_vectors = self.has_vectors or statement.startswith("update vector")
+        cursor = self.send().execute(spelt(statement), tuple(values))
         return [] if cursor.description is None else cursor.fetchall()
 
     def value(self, statement: str, values: Sequence[Any] = ()) -> Any:
         """Run *statement* and return the one column of its first row, or None."""
-        row = self.db.execute(spelt(statement), tuple(values)).fetchone()
+        row = self.send().execute(spelt(statement), tuple(values)).fetchone()
         return None if row is None else row[0]
 
     def each(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Any]:
         """Run *statement* and return its rows one by one."""
-        with self.db.cursor(name=f"each_{next(_CURSORS)}") as cursor:
+        with self.send().cursor(name=f"each_{next(_CURSORS)}") as cursor:
             cursor.execute(spelt(statement), tuple(values))
             yield from cursor
 
     def many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run *statement* once for each of *rows*."""
         if rows:
-            with self.db.cursor() as cursor:
+            self.has_vectors = self.has_vectors or "vector" in statement
+            with self.send().cursor() as cursor:
                 cursor.executemany(spelt(statement), rows)
+
+    def batch(self) -> AbstractContextManager[object]:
+        """Send statements together."""
+        return self.send().pipeline()
+
+    def send(self) -> "psycopg.Connection[Any]":
+        """Send what waited for the next statement, and return the connection for that."""
+        if self.unsent:
+            self.db.execute(";".join(self.unsent))
+            self.unsent = []
+        return self.db
+
+    def begin(self, number: int, analyser: int, locked: set[str] | None) -> None:
+        """Note that a write transaction begins."""
+        self.is_writing, self.number, self.analyser, self.locked = True, number, analyser, locked
+        self.unsent = []
+        self._counted.clear()
+        self.has_vectors = False
+
+    def numbers(self, **counts: int) -> Mapping[str, Sequence[int]]:
+        """Return ids from sequences; rows of the word index and vectors have the number of their transaction."""
+        found: dict[str, list[int]] = {name: [self.number] * many for name, many in counts.items()}
+        wanted = [(name, ID_KINDS[name], many) for name, many in counts.items() if name in ID_KINDS]
+        if wanted:
+            found |= {name: [] for name, *_ in wanted}
+            statement = " union all ".join(
+                f"select '{name}', give_ids('{kind}', {many})" for name, kind, many in wanted
+            )
+            cursor, self.unsent = self.db.execute(";".join([*self.unsent, statement])), []
+            while cursor.nextset():
+                pass
+            for name, number in cursor.fetchall():
+                found[name].append(number)
+        return found
+
+    def count_on(self, counters: Mapping[str, int]) -> None:
+        """Let sequences go on behind these values; the whole store has to be locked."""
+        self.lock_projects(None)
+        for name, kind in ID_KINDS.items():
+            if counters.get(name):
+                self.rows(f"select setval('{kind}_ids', ?) where ? > last_id('{kind}')", (counters[name],) * 2)
+        if "version" in counters:
+            self.rows(
+                "update collection_stats set version = version + greatest(0, ? - "
+                "(select sum(version) from collection_stats)) where project = ''",
+                (counters["version"],),
+            )
+
+    def lock_projects(self, projects: Collection[str] | None) -> bool:
+        """Lock what is not locked yet; return whether there was any."""
+        if self.locked is None or (projects is not None and self.locked.issuperset(projects)):
+            return False
+        self.send().execute(project_locks(self.slot.schema, None if projects is None else set(projects) - self.locked))
+        self.locked = None if projects is None else self.locked | set(projects)
+        return True
+
+    def count(self, projects: Mapping[str, Sequence[int]]) -> None:
+        """Add to the totals of *projects*, whose version grows with them."""
+        self.many(ADD_TO_COUNTS, [(name, *sizes, 1) for name, sizes in sorted(projects.items())])
+        self._counted.update(projects)
+
+    def changed(self, projects: Collection[str]) -> None:
+        """Let the version grow, unless it did with the totals."""
+        left = sorted(set(projects) - self._counted)
+        self.many(ADD_TO_COUNTS, [(name, 0, 0, 0, 0, 0, 1) for name in left if name])
+        if "" in left:
+            self.rows("select grow_version()")
+
+    state_statement = READ_SNAPSHOT
+
+    @property
+    def own_number(self) -> int:
+        """The number of the rows that this transaction writes."""
+        return self.number if self.is_writing else 0
 
 
 class Pinned(Struct, frozen=True, kw_only=True):
     """A connection whose transaction stays open."""
 
     db: "psycopg.Connection[Any]"
+    schema: str
     is_open: bool = True
 
 
@@ -157,7 +262,7 @@ class PostgresEngine:
         self._process = 0
         with self._told():
             prepare(self._address, makes=makes)
-            self._pinned = Pinned(db=_pinned_connection(self._address)) if pinned else None
+            self._pinned = Pinned(db=_pinned_connection(self._address), schema=self._address.schema) if pinned else None
         self._alone = threading.RLock()
 
     # --- connections and transactions -------------------------------------------------------
@@ -191,42 +296,45 @@ class PostgresEngine:
                 self._here.held = 0, None
 
     @contextmanager
-    def session(self, *, write: bool = False, durable: bool = True) -> Iterator[PostgresSession]:
+    def session(
+        self, *, write: bool = False, durable: bool = True, projects: Collection[str] | None = None
+    ) -> Iterator[PostgresSession]:
         """Open a transaction, or join the one that is open in this thread."""
         with self._told(), self._turn() as session:
             if not session.slot.is_open and isinstance(session.slot, Slot):
                 with self._told(writing=write):
-                    yield from self._transaction(session, session.slot, write=write, durable=durable)
+                    if write:
+                        yield from self._writing(session, session.slot, projects, durable=durable)
+                    else:
+                        yield from self._reading(session, session.slot)
             elif write:
+                session.lock_projects(projects)
                 yield from _nested(session)
             else:
                 yield session
 
-    def _transaction(
-        self, session: PostgresSession, slot: Slot, *, write: bool, durable: bool
+    def _reading(self, session: PostgresSession, slot: Slot) -> Iterator[PostgresSession]:
+        session.seen.clear()
+        slot.begin_reading()
+        with _dropped_if_broken(slot):
+            yield session
+        slot.db.execute("rollback")
+
+    def _writing(
+        self, session: PostgresSession, slot: Slot, projects: Collection[str] | None, *, durable: bool
     ) -> Iterator[PostgresSession]:
         session.seen.clear()
-        if write:
-            slot.begin_writing(durable=durable)
-        else:
-            slot.begin_reading()
-        session.is_writing = write
+        number, analyser = slot.begin_writing(durable=durable, projects=projects)
+        session.begin(number, analyser, None if projects is None else set(projects))
         try:
-            yield session
-            if write:
-                self._at_the_end(session)
-        except BaseException as error:
-            _roll_back(session.db, "rollback")
-            if slot.db.closed or isinstance(error, errors.ReadOnlySqlTransaction):
-                slot.drop()
-            raise
+            with _dropped_if_broken(slot):
+                yield session
+                if session.has_vectors:
+                    self._at_the_end(session)
         finally:
-            session.is_writing = False
+            session.is_writing, session.unsent = False, []
             session.uncommitted.clear()
-        if write:
-            self._commit(slot)
-        else:
-            slot.db.execute("rollback")
+        self._commit(slot)
 
     def _commit(self, slot: Slot) -> None:
         """Keep what was written, or say that nobody knows whether it is."""
@@ -272,40 +380,37 @@ class PostgresEngine:
 
     @contextmanager
     def alone(self, what: str) -> Iterator[bool]:
-        """Hold a lock of this name that no other process has, if it is free; tell whether that is so."""
+        """Hold a lock of this name that no other process has, if it is free; tell whether that is so.
+
+        It is that of a transaction which stays open, so that PgBouncer lends its connection to nobody else.
+        """
         with self._told(), self._slot() as slot:
-            slot.begin()
-            key = f"{self._address.schema}.{what}"
-            row = slot.db.execute("select pg_try_advisory_lock(hashtext(%s), 1)", (key,)).fetchone()
-            ours = row == (True,)
+            ours = slot.begin_alone(f"{self._address.schema}.{what}")
             try:
                 yield ours
             finally:
-                if ours and not slot.db.closed:
-                    slot.db.execute("select pg_advisory_unlock(hashtext(%s), 1)", (key,))
+                _roll_back(slot.db, "rollback")
 
     def build_index(self, name: str, definition: str) -> bool:
         """Create an index while others read and write; return False where another process is doing so.
 
         An index that an earlier attempt left half built is dropped first.
         """
-        index = sql.Identifier(name)
+        schema = sql.Identifier(self._address.schema)
+        index = sql.Identifier(self._address.schema, name)
         with self.alone("index") as ours, self._told(), self._slot() as slot:
             if not ours:
                 return False
             slot.begin()
             db = slot.db
-            found = db.execute(VALID, (name,)).fetchone()
+            found = db.execute(VALID, (self._address.schema, name)).fetchone()
             if found == (True,):
                 return True
-            db.execute("set statement_timeout = 0")
-            try:
-                if found is not None:
-                    db.execute(sql.SQL("drop index concurrently {}").format(index))
-                db.execute(sql.SQL("create index concurrently {} {}").format(index, sql.SQL(definition)))
-                db.execute(sql.SQL("alter index {} alter column 1 set statistics 0").format(index))
-            finally:
-                db.execute(f"set statement_timeout = {round(1000 * self._address.seconds)}")
+            if found is not None:
+                db.execute(sql.SQL("drop index concurrently {}").format(index))
+            create = sql.SQL("create index concurrently {} on {}.vector {}")
+            db.execute(create.format(sql.Identifier(name), schema, sql.SQL(definition)))
+            db.execute(sql.SQL("alter index {} alter column 1 set statistics 0").format(index))
         return True
 
     # --- spelling ---------------------------------------------------------------------------
@@ -368,19 +473,16 @@ class PostgresEngine:
 
     def scrub(self) -> tuple[str, ...]:
         """Rewrite every table, and the planner's samples of it, without what was deleted."""
-        mine = "select tablename, tableowner = current_user from pg_tables where schemaname = current_schema()"
+        mine = "select tablename, tableowner = current_user from pg_tables where schemaname = %s"
         with self._told(), self._slot() as slot:
             slot.begin()
             db = slot.db
-            tables = db.execute(mine).fetchall()
+            tables = db.execute(mine, (self._address.schema,)).fetchall()
             if not all(owned for _, owned in tables):
                 return ("only the owner of the tables can write them anew; what was deleted may still be in them",)
-            db.execute("set statement_timeout = 0")
             for name, _ in tables:
-                db.execute(sql.SQL("vacuum full {}").format(sql.Identifier(name)))
-            left = statistics.renew(db, [name for name, _ in tables])
-            db.execute("reset statement_timeout")
-        return left
+                db.execute(sql.SQL("vacuum full {}").format(sql.Identifier(self._address.schema, name)))
+            return statistics.renew(db, self._address.schema, [name for name, _ in tables])
 
     def files(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
         """Return no files, for they are the server's; what else it keeps is told of as beside them."""
@@ -447,24 +549,47 @@ class PostgresEngine:
 def _pinned_connection(address: Address) -> "psycopg.Connection[Any]":
     """Return a connection that sees the database as it is now, whatever is written later."""
     db = connect_soon(address)
-    db.execute("begin isolation level repeatable read read only")
+    db.execute(READ + settings(address))
     db.execute("select 1 from meta limit 1")
     return db
+
+
+@contextmanager
+def _dropped_if_broken(slot: Slot) -> Iterator[None]:
+    """Roll back what fails, and let go of a server that is gone or takes no writes any more."""
+    try:
+        yield
+    except BaseException as error:
+        _roll_back(slot.db, "rollback")
+        if slot.db.closed or isinstance(error, errors.ReadOnlySqlTransaction):
+            slot.drop()
+        raise
 
 
 def _nested(session: PostgresSession) -> Iterator[PostgresSession]:
     """Write inside an open transaction; a failure puts back what was written since."""
     before, session.is_writing = session.is_writing, True
-    session.db.execute("savepoint nested")
+    session.depth += 1
+    name = f"nested_{session.depth}"
+    begin = f"savepoint {name}"
+    session.unsent.append(begin)
     try:
         yield session
     except BaseException:
         session.uncommitted.clear()
-        _roll_back(session.db, "rollback to savepoint nested")
+        if begin in session.unsent:
+            del session.unsent[session.unsent.index(begin) :]
+        else:
+            session.unsent = []
+            _roll_back(session.db, f"rollback to savepoint {name}; release savepoint {name}")
         raise
     finally:
         session.is_writing = before
-    session.db.execute("release savepoint nested")
+        session.depth -= 1
+    if begin in session.unsent:
+        del session.unsent[session.unsent.index(begin) :]
+    else:
+        session.unsent.append(f"release savepoint {name}")
 
 
 def _roll_back(db: "psycopg.Connection[Any]", statement: str) -> None:
@@ -496,12 +621,13 @@ def _prepare(db: "psycopg.Connection[Any]", address: Address, *, makes: bool) ->
         return
     if db.execute("select pg_is_in_recovery()").fetchone() == (True,):
         raise StoreError("the store on this replica is not up to date", hint="open it once on the primary")
-    _migrate(db, address.schema)
+    _migrate(db, address)
 
 
-def _migrate(db: "psycopg.Connection[Any]", schema: str) -> None:
+def _migrate(db: "psycopg.Connection[Any]", address: Address) -> None:
+    schema = address.schema
     with db.transaction():
-        db.execute("set local statement_timeout = 0")
+        db.execute(settings(replace(address, seconds=0.0)))
         db.execute("select pg_advisory_xact_lock(hashtext(%s))", (schema,))
         db.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(schema)))
         for step in (steps := migrations())[_format(db, schema) :]:

@@ -5,27 +5,31 @@ A connection that is found broken when a transaction begins is replaced; nothing
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 import psycopg
 from msgspec import Struct
-from psycopg import errors, pq
+from psycopg import errors, pq, sql
 
 from recollect.errors import StoreBusy, StoreClosed
 from recollect.stores.postgres.address import Address
-from recollect.stores.postgres.connecting import PATIENCE, PAUSE, NoServer, connect
+from recollect.stores.postgres.connecting import LOCK_TIMEOUT_SECONDS, PAUSE, NoServer, connect, dumped, settings
 
 LIFETIME: Final = 300.0
 """After how many seconds a connection is made anew, so that a server that came back is used again."""
 SOON: Final = 0.005
 """How many seconds lie between the first two tries to find a server; then twice as many, up to `PAUSE`."""
-READ: Final = "begin isolation level repeatable read read only"
-WRITE: Final = "begin isolation level read committed"
-ALONE: Final = (
-    "select pg_advisory_xact_lock(hashtext(current_schema())), current_setting('transaction_read_only') = 'on', "
-    "current_setting('synchronous_standby_names') <> ''"
+READ: Final = "begin isolation level repeatable read read only;"
+WRITE: Final = "begin isolation level read committed;"
+WHOLE: Final = "select pg_advisory_xact_lock(hashtext({schema}));"
+SHARED: Final = "select pg_advisory_xact_lock_shared(hashtext({schema}));"
+PROJECT: Final = "select pg_advisory_xact_lock(hashtext({schema}), hashtext({project}));"
+BEGUN: Final = (
+    "select current_setting('transaction_read_only') = 'on', current_setting('synchronous_standby_names') <> '', "
+    "case when current_setting('transaction_read_only') = 'off' then row_number_of_transaction() end, "
+    "(select value from meta where key = 'analyser')"
 )
 
 
@@ -53,7 +57,7 @@ class Pools:
     @contextmanager
     def slot(self) -> "Iterator[Slot]":
         """Give a thread its turn at a connection; it gets one when it begins something."""
-        if not self._free.acquire(timeout=PATIENCE):
+        if not self._free.acquire(timeout=LOCK_TIMEOUT_SECONDS):
             raise StoreBusy("every connection is in use", hint="try again, or allow more of them: ?connections=")
         slot = Slot(self)
         try:
@@ -85,7 +89,7 @@ class Pools:
     def _connected(self) -> Held:
         db = connect(self.address)
         try:
-            db.execute("select follow_timeline()")
+            db.execute(sql.SQL("select {}.follow_timeline()").format(sql.Identifier(self.address.schema)))
         except BaseException:
             db.close()
             raise
@@ -140,22 +144,48 @@ class Slot:
         return self._held.db
 
     @property
+    def schema(self) -> str:
+        """The schema of the store."""
+        return self._pools.address.schema
+
+    @property
     def is_open(self) -> bool:
         """Whether a transaction is open."""
         return self._held is not None and self._held.db.info.transaction_status != pq.TransactionStatus.IDLE
 
     def begin_reading(self) -> None:
         """Open a read transaction."""
-        self._begin(lambda held: held.db.execute(READ))
+        self._begin(lambda held: held.db.execute(READ + settings(self._pools.address)))
 
-    def begin_writing(self, *, durable: bool = True) -> None:
-        """Open a write transaction, and wait until this schema has no other.
+    def begin_writing(self, *, durable: bool = True, projects: Collection[str] | None = None) -> tuple[int, int]:
+        """Open a write transaction when no other writes to *projects*, or to the schema.
+
+        Return its number, and the version of the analyser that made the word index, which does not change meanwhile.
 
         What is not *durable* may be lost with the server.
         """
-        self._begin(_write)
-        if not durable:
-            self.db.execute("set local synchronous_commit = off")
+        address = self._pools.address
+        locks = project_locks(address.schema, projects)
+        statements = f"{WRITE}{settings(address, durable=durable)}select follow_timeline();{locks}{BEGUN}"
+        begun = (0, -1)
+
+        def begin(held: Held) -> None:
+            nonlocal begun
+            begun = _write(held, statements)
+
+        self._begin(begin)
+        return begun
+
+    def begin_alone(self, name: str) -> bool:
+        """Open a transaction that holds the lock *name* if it is free; return whether it does.
+
+        Without parameters no snapshot stays behind, for which the building of an index would wait.
+        """
+        statements = f"begin; select pg_try_advisory_xact_lock(hashtext({sql.quote(name)}), 1)"
+        self._begin(lambda held: held.db.execute("select 1"))
+        cursor = self.db.execute(statements)
+        cursor.nextset()
+        return cursor.fetchone() == (True,)
 
     def begin(self) -> None:
         """Have a connection to the primary that answers."""
@@ -212,12 +242,24 @@ class Slot:
             self._held = None
 
 
-def _write(held: Held) -> None:
-    held.db.execute(WRITE)
-    (row,) = held.db.execute(ALONE).fetchall()
-    _, is_read_only, held.is_confirmed = row
+def project_locks(schema: str, projects: Collection[str] | None) -> str:
+    """Return the statements that lock *projects* in an order that all writers share, or the whole schema."""
+    name = sql.quote(schema)
+    if projects is None:
+        return WHOLE.format(schema=name)
+    each = (PROJECT.format(schema=name, project=sql.quote(dumped(project))) for project in sorted(projects))
+    return SHARED.format(schema=name) + "".join(each)
+
+
+def _write(held: Held, statements: str) -> tuple[int, int]:
+    """Begin, and return the number of the transaction and the version of the analyser."""
+    cursor = held.db.execute(statements)
+    while cursor.nextset():
+        pass
+    ((is_read_only, held.is_confirmed, number, analyser),) = cursor.fetchall()
     if is_read_only:
         raise errors.ReadOnlySqlTransaction("it takes no writes")
+    return int(number), int(analyser)
 
 
 @contextmanager

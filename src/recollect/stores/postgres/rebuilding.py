@@ -24,11 +24,14 @@ POSTGRES = Rebuilding(
         "insert into document select * from document_beside",
         "delete from minhash",
         "insert into minhash select * from minhash_beside",
-        "delete from collection_stats",
+        "update collection_stats set documents = 0, stem_length = 0, exact_length = 0, code = 0",
         (
             "insert into collection_stats (project, documents, stem_length, exact_length, code) "
-            "select project, count(*), sum(stem_length), sum(exact_length), sum(code) from document group by project"
+            "select project, count(*), sum(stem_length), sum(exact_length), sum(code) from document group by project "
+            "on conflict (project) do update set documents = excluded.documents, stem_length = excluded.stem_length, "
+            "exact_length = excluded.exact_length, code = excluded.code"
         ),
+        "delete from collection_stats where documents = 0",
         "delete from tagged",
         (
             "insert into tagged (tag, memory_id) select distinct t.value, m.id from memory m, json_each(m.tags) t "
@@ -39,9 +42,11 @@ POSTGRES = Rebuilding(
     clear=(*EMPTY, "update meta set value = 0 where key = 'rebuilding'"),
     mend=(
         "delete from generation where not json_valid(context_weights)",
+        "delete from vector_count",
         (
-            "update generation g set (memories, passages) = "
-            "(select count(distinct v.memory_id), count(*) from vector v where v.generation_id = g.id)"
+            "insert into vector_count (generation_id, project_hash, memories, passages) select v.generation_id, "
+            "hashtext(coalesce(m.project, '')), count(distinct v.memory_id), count(*) "
+            "from vector v left join memory m on m.id = v.memory_id group by 1, 2"
         ),
     ),
     beside=("delete from tokens_beside",),

@@ -20,7 +20,7 @@ ALLOWED: Final = (
 DROP_UNSAMPLED: Final = (
     "delete from pg_statistic s using pg_attribute a, pg_class c "
     "where a.attrelid = s.starelid and a.attnum = s.staattnum and c.oid = s.starelid "
-    "and c.relnamespace = current_schema()::regnamespace and (a.attstattarget = 0 or c.reltuples <= 0)"
+    "and c.relnamespace = %s::regnamespace and (a.attstattarget = 0 or c.reltuples <= 0)"
 )
 """Takes away what a new sample does not replace: columns that are sampled no more, tables that are empty."""
 SAMPLES: Final = (
@@ -33,13 +33,13 @@ LEFT: Final = (
 )
 
 
-def renew(db: "psycopg.Connection[Any]", tables: Iterable[str]) -> tuple[str, ...]:
+def renew(db: "psycopg.Connection[Any]", schema: str, tables: Iterable[str]) -> tuple[str, ...]:
     """Sample *tables* again and rewrite the catalog of samples; return what stood against it."""
     for name in tables:
-        db.execute(sql.SQL("analyze {}").format(sql.Identifier(name)))
+        db.execute(sql.SQL("analyze {}").format(sql.Identifier(schema, name)))
     ((is_superuser, is_database_owner),) = db.execute(ALLOWED).fetchall()
     if is_superuser:
-        db.execute(DROP_UNSAMPLED)
+        db.execute(DROP_UNSAMPLED, (schema,))
     if not (is_superuser or is_database_owner):
         return (LEFT,)
     db.execute("vacuum full pg_catalog.pg_statistic")

@@ -4,7 +4,7 @@
 precision, made in the transaction that changes them. A question that admits few memories compares them all; one that
 admits many walks an HNSW graph, which a generation has from `GRAPH` vectors on. What comes first by half precision is
 compared again in float32, so that the order among those is exact; a walk goes on until it has as many as wanted.
-How many vectors there are is kept with the generation: counting them would take longer than the walk.
+How many vectors there are is kept by project: counting them would take longer than the walk.
 """
 
 import struct
@@ -42,8 +42,9 @@ HALF: Final = 1e-3
 
 LARGE: Final = (
     "select g.id, g.dimensions, exists (select 1 from vector v where v.generation_id = g.id "
-    "and v.context_embedding is not null) from generation g where g.passages >= ? "
-    "and 32 * g.memories >= 31 * (select coalesce(sum(documents), 0) from collection_stats) "
+    "and v.context_embedding is not null) from generation g, lateral (select sum(c.passages) as passages, "
+    "sum(c.memories) as memories from vector_count c where c.generation_id = g.id) n where n.passages >= ? "
+    "and 32 * n.memories >= 31 * (select coalesce(sum(documents), 0) from collection_stats) "
     "and (select pg_has_role(c.relowner, 'member') from pg_class c where c.oid = 'vector'::regclass)"
 )
 """Generations that get a graph from the owner of the table.
@@ -51,13 +52,15 @@ LARGE: Final = (
 Not while many memories wait for their vectors: to insert into a graph is slower than to build it.
 """
 COUNTED: Final = (
-    "select g.memories - (select count(distinct v.memory_id) from vector v where v.generation_id = g.id "
-    "and v.memory_id = any(?)), g.passages, row_security_active('vector') from generation g where g.id = ?"
+    "select coalesce(sum(c.memories), 0)::bigint - (select count(distinct v.memory_id) from vector v "
+    "where v.generation_id = ? and v.memory_id = any(?)), coalesce(sum(c.passages), 0)::bigint, "
+    "row_security_active('vector') from vector_count c where c.generation_id = ?"
 )
 
 MISCOUNTED: Final = (
-    "select count(*) from generation g where not row_security_active('vector') and (g.memories, g.passages) <> "
-    "(select count(distinct v.memory_id), count(*) from vector v where v.generation_id = g.id)"
+    "select count(*) from generation g where not row_security_active('vector') and (select (coalesce(sum(c.memories), "
+    "0), coalesce(sum(c.passages), 0)) from vector_count c where c.generation_id = g.id) <> "
+    "(select (count(distinct v.memory_id)::numeric, count(*)::numeric) from vector v where v.generation_id = g.id)"
 )
 
 
@@ -114,7 +117,7 @@ class HalfPrecisionScan:
 
     def _build(self, engine: "PostgresEngine", generation: int, width: int, column: str) -> None:
         definition = (
-            f"on vector using hnsw (({column}::halfvec({width})) halfvec_cosine_ops) "
+            f"using hnsw (({column}::public.halfvec({width})) public.halfvec_cosine_ops) "
             f"with (m = {LINKS}, ef_construction = {BUILD}) where generation_id = {generation}"
         )
         if engine.build_index(f"near_{generation}_{column}", definition):
@@ -148,7 +151,7 @@ class HalfPrecisionScan:
         What is kept with a generation is of all; a role that does not see all counts what it sees.
         """
         if who.ids is None:
-            ((held, rows, restricted),) = session.rows(COUNTED, (list(who.hidden), generation))
+            ((held, rows, restricted),) = session.rows(COUNTED, (generation, list(who.hidden), generation))
             if not restricted:
                 return held, rows if held else 0
         wanted = _among(who)

@@ -1,6 +1,6 @@
-"""Documents into the arrays of a part: one sort of whole numbers for each form, no loop over tokens in Python."""
+"""Documents into the arrays of a part: terms are numbered, and the numbers sorted once for each form."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from recollect.records import FIELDS, Form
 from recollect.stores.segments import signatures
 from recollect.stores.segments.measures import USUAL, average_of, impacts
-from recollect.stores.segments.part import PAIR, Mask, Part, Rows, Whole, keys_of
+from recollect.stores.segments.part import Mask, Part, Rows, Whole, keys_of
 from recollect.stores.segments.rows import BLANK, COLUMNS, FORMS, ColumnKind, IndexRow, Value
 from recollect.stores.segments.sorting import narrow, places_by, runs_of, starts_of
 
@@ -19,23 +19,10 @@ DENSE: Final = 16
 """A term in more than one of so many rows is kept by row as well."""
 CHUNK: Final = 1 << 20
 """How many postings are looked at at once."""
-SPACE, BREAK = b" \n"
-"""The bytes behind a token, and behind the last one of a field."""
 NAMED: Final = 2
 """In how many fields, from the first on, pairs are looked for: title and body."""
-BATCH: Final = 1 << 21
-"""How many characters of texts are split at once: so few that their tokens stay in the cache of the processor."""
-WORD: Final = 8
-"""How many bytes of a token are compared at once; tokens of up to two such words are told apart by them alone."""
-FEW: Final = 512
-"""Up to how many tokens a dictionary alone is sooner."""
-ROUNDS: Final = 8
-"""How often a token tries to find its place in the table of tokens."""
-SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
-"""An odd number whose multiples are spread evenly (Knuth's multiplicative hashing)."""
 PACKED: Final = 62
 """How many bits the counts of all fields may take in one number."""
-_MASKS: Final = np.array([(1 << 8 * size) - 1 for size in range(WORD + 1)], dtype=np.uint64)
 KINDS: Final = {"whole": np.int64, "real": np.float64, "flag": np.bool_}
 
 
@@ -101,11 +88,19 @@ def _index(texts: Sequence[str], form: Form) -> dict[str, NDArray[Any]]:
     order = np.flatnonzero(tokens)[places_by(numbers[tokens], len(terms))]
     found = _postings(numbers[order].astype(np.int64) * (count * WIDTH) + place[order], len(terms), count)
     extra = (
-        _pairs(numbers, marks, row, field, order, len(terms), lengths)
+        _pairs(numbers, marks, row, field, order, len(terms))
         if form == "stem"
         else _running(numbers, marks, row, field, count)
     )
     return {**form_arrays(form, terms, {**found, "lengths": lengths}), **extra}
+
+
+class _Numbers(dict[str, int]):
+    """Numbers of terms in the order in which they are first asked for."""
+
+    def __missing__(self, term: str) -> int:
+        self[term] = number = len(self)
+        return number
 
 
 def _read(texts: Sequence[str]) -> tuple[Rows, Mask, Whole, list[str]]:
@@ -113,90 +108,25 @@ def _read(texts: Sequence[str]) -> tuple[Rows, Mask, Whole, list[str]]:
 
     A mark stands behind each field that has tokens; a place is row x fields + field.
     """
-    known: dict[str, int] = {}
-    found = [_numbered(texts[start:stop], start * WIDTH, known) for start, stop in _batches(texts)]
-    numbers, marks, places = (np.concatenate(each) for each in zip(*found, strict=True))
+    known = _Numbers()
+    found: list[int] = []
+    sizes: list[int] = []
+    for text in texts:
+        fields = text.split("\n")
+        if len(fields) != WIDTH:
+            raise ValueError(f"a document has {WIDTH} fields, one a line")
+        for field in fields:
+            tokens = [*filter(None, field.split(" "))]
+            found += map(known.__getitem__, tokens)
+            found += (0,) if tokens else ()
+            sizes.append(len(tokens) + bool(tokens))
     terms = sorted(known)
-    order = np.empty(len(known), dtype=np.int32)
-    order[np.fromiter(map(known.__getitem__, terms), dtype=np.int64, count=len(terms))] = np.arange(len(terms))
-    return order[numbers], marks, places, terms
-
-
-def _batches(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield where stretches of *texts* begin and end that have about as many characters."""
-    start = size = 0
-    for stop, text in enumerate(texts, start=1):
-        size += len(text)
-        if size >= BATCH:
-            yield start, stop
-            start, size = stop, 0
-    yield start, len(texts)
-
-
-def _numbered(texts: Sequence[str], place: int, known: dict[str, int]) -> tuple[Rows, Mask, Whole]:
-    """Return the tokens of *texts*, from *place* on, and their marks as `_read` does; *known* gives them numbers.
-
-    Each token is looked up once, however often it stands there.
-    """
-    whole = "".join([f"{text}\n" for text in texts])
-    data = whole.encode("utf-8", "surrogatepass")
-    raw = np.frombuffer(data + bytes(2 * WORD), dtype=np.uint8)
-    stops = np.flatnonzero((raw == SPACE) | (raw == BREAK))
-    breaks = raw[stops] == BREAK
-    if np.count_nonzero(breaks) != len(texts) * WIDTH:
-        raise ValueError(f"a document has {len(FIELDS)} fields, one a line")
-    starts = np.zeros_like(stops)
-    starts[1:] = stops[:-1] + 1
-    kept = np.flatnonzero(stops > starts)
-    places = (np.cumsum(breaks) - breaks + place)[kept]
-    starts, stops, breaks = starts[kept], stops[kept], breaks[kept]
-    first = _first_alike(data, raw, starts, stops - starts)
-    fresh = np.flatnonzero(first == np.arange(len(first)))
-    spans = zip(starts[fresh].tolist(), stops[fresh].tolist(), strict=True)
-    if whole.isascii():
-        terms = [whole[start:stop] for start, stop in spans]
-    else:
-        terms = [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in spans]
-    numbers = np.empty(len(first), dtype=np.int32)
-    numbers[fresh] = [known.setdefault(term, len(known)) for term in terms]
-    twice = np.repeat(np.arange(len(first)), 1 + breaks)
-    marks = np.zeros(len(twice), dtype=np.bool_)
-    marks[1:] = twice[1:] == twice[:-1]
-    return numbers[first][twice], marks, places[twice]
-
-
-def _first_alike(data: bytes, raw: NDArray[np.uint8], starts: Whole, sizes: Whole) -> Rows:
-    """Return for each token of *data* the place of one that is spelt alike, the same for all that are."""
-    first = np.empty(len(starts), dtype=np.int32)
-    is_tabled = len(starts) > FEW and b"\0" not in data
-    others = _tabled(raw, starts, sizes, first) if is_tabled else np.arange(len(starts))
-    met: dict[bytes, int] = {}
-    for at, start, size in zip(others.tolist(), starts[others].tolist(), sizes[others].tolist(), strict=True):
-        first[at] = met.setdefault(data[start : start + size], at)
-    return first
-
-
-def _tabled(raw: NDArray[np.uint8], starts: Whole, sizes: Whole, first: Rows) -> Whole:
-    """Fill *first* for tokens of up to two words without NULs; return the others, and what was made to meet.
-
-    Tokens are put into a table by their bytes, the last stays, and those that find another one there try again.
-    """
-    words = np.ndarray((len(raw) - WORD + 1,), dtype="<u8", buffer=raw.data, strides=(1,))
-    ahead = words[starts] & _MASKS[np.minimum(sizes, WORD)]
-    behind = words[starts + np.minimum(sizes, WORD)] & _MASKS[np.clip(sizes - WORD, 0, WORD)]
-    bits = len(starts).bit_length() - 1
-    table = np.empty(1 << bits, dtype=np.int32)
-    left = np.flatnonzero(sizes <= 2 * WORD).astype(np.int32)
-    mixed = ahead[left] * SPREAD ^ behind[left]
-    for _ in range(ROUNDS):
-        mixed = (mixed ^ mixed >> np.uint64(29)) * SPREAD
-        slots = mixed >> np.uint64(64 - bits)
-        table[slots] = left
-        held = table[slots]
-        alike = (ahead[held] == ahead[left]) & (behind[held] == behind[left])
-        first[left[alike]] = held[alike]
-        left, mixed = left[~alike], mixed[~alike]
-    return np.concatenate((left, np.flatnonzero(sizes > 2 * WORD)))
+    order = np.empty(len(terms), dtype=np.int32)
+    order[np.array([known[term] for term in terms], dtype=np.int64)] = np.arange(len(terms), dtype=np.int32)
+    runs = np.array(sizes, dtype=np.int64)
+    marks = np.zeros(len(found), dtype=np.bool_)
+    marks[runs.cumsum()[runs > 0] - 1] = True
+    return order[np.array(found, dtype=np.int64)], marks, np.repeat(np.arange(len(runs)), runs), terms
 
 
 def _postings(keys: Whole, terms: int, rows: int) -> dict[str, NDArray[Any]]:
@@ -234,9 +164,7 @@ def _combined(counts: Whole, field: Whole, firsts: Whole) -> tuple[Rows, NDArray
     return combos, narrow(distinct.searchsorted(packed), len(combos))
 
 
-def _pairs(
-    numbers: Rows, marks: Mask, row: Whole, field: Whole, order: Whole, terms: int, lengths: Rows
-) -> dict[str, NDArray[Any]]:
+def _pairs(numbers: Rows, marks: Mask, row: Whole, field: Whole, order: Whole, terms: int) -> dict[str, NDArray[Any]]:
     """Return which stems follow each other in a title or a body; *order* is that of the tokens by their terms."""
     both = np.zeros(len(marks), dtype=np.bool_)
     both[1:] = ~marks[:-1] & ~marks[1:] & (field[:-1] < NAMED)
@@ -250,7 +178,7 @@ def _pairs(
     starts = np.flatnonzero(fresh)
     sizes = np.diff(starts.searchsorted(firsts), append=len(starts))
     distinct = ahead[firsts], narrow(behind[firsts], terms)
-    return pair_arrays(*distinct, terms, sizes, held[starts], np.diff(starts, append=len(pair)), lengths)
+    return pair_arrays(*distinct, terms, sizes, held[starts], np.diff(starts, append=len(pair)))
 
 
 def pair_arrays(
@@ -260,7 +188,6 @@ def pair_arrays(
     sizes: Whole,
     rows: NDArray[Any],
     counts: NDArray[Any],
-    lengths: Rows,
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of pairs: the first and the second of each, how many rows each has, and those."""
     return {
@@ -269,7 +196,6 @@ def pair_arrays(
         "pair.pointers": narrow(starts_of(sizes), len(rows) + 1),
         "pair.rows": rows.astype(np.int32),
         "pair.counts": narrow(counts, int(counts.max(initial=0)) + 1),
-        "pair.single": impacts(np.full(len(lengths), PAIR), lengths, USUAL, average_of(lengths)),
     }
 
 
@@ -301,7 +227,7 @@ def form_arrays(form: Form, terms: Sequence[str], found: dict[str, NDArray[Any]]
 def bounds(found: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return what postings are worth by the usual measure, and of terms in many rows by row as well."""
     rows, codes, pointers, lengths = (found[name] for name in ("rows", "codes", "pointers", "lengths"))
-    counts, average = found["combos"].astype(np.int64) @ np.array(USUAL.weights), average_of(lengths)
+    counts, average = found["combos"] @ np.array(USUAL.weights), average_of(lengths)
     worth = np.empty(len(rows), dtype=np.uint8)
     for at in range(0, len(rows), CHUNK):
         here = slice(at, at + CHUNK)
@@ -317,7 +243,6 @@ def bounds(found: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     return {
         "average": np.array([average]),
         "impacts": worth,
-        "most": np.maximum.reduceat(worth, pointers[:-1]) if len(worth) else worth,
         "dense.terms": terms,
         "dense.impacts": dense,
         "dense.codes": marks,

@@ -18,7 +18,7 @@ from recollect.files import open_regular, read_at, read_regular
 from recollect.stores.segments.damage import SegmentDamaged
 from recollect.stores.segments.part import Part
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Grows when arrays change their meaning: a folder of another format is built anew."""
 HEADER: Final = "header"
 """It has no ending, so that nobody takes it for a document."""

@@ -34,11 +34,7 @@ def merge(parts: Living) -> Part:
         found = _postings(parts, rows, form, numbers, len(terms))
         found["lengths"] = _gathered(parts, rows, f"{form}.lengths")
         arrays |= form_arrays(form, terms, found)
-        arrays |= (
-            _pairs(parts, rows, numbers, len(terms), found["lengths"])
-            if form == "stem"
-            else _running(parts, rows, numbers)
-        )
+        arrays |= _pairs(parts, rows, numbers, len(terms)) if form == "stem" else _running(parts, rows, numbers)
     return Part(arrays)
 
 
@@ -196,9 +192,7 @@ def _count(rows: Sequence[Rows]) -> int:
 # --- pairs and the running text -------------------------------------------------------------
 
 
-def _pairs(
-    parts: Living, rows: Sequence[Rows], numbers: Sequence[Rows], terms: int, lengths: Rows
-) -> dict[str, NDArray[Any]]:
+def _pairs(parts: Living, rows: Sequence[Rows], numbers: Sequence[Rows], terms: int) -> dict[str, NDArray[Any]]:
     several = [part.pairs for part, _ in parts]
     most = 1 + max((int(each.counts.max(initial=0)) for each in several), default=0)
     begins = [each.firsts.astype(np.int64) for each in several]
@@ -221,7 +215,7 @@ def _pairs(
         distinct = ahead[places] + start, narrow(behind[places], terms)
         outcome.append((*distinct, held, new.astype(np.int32), narrow(counts, most)))
     firsts, seconds, held, found, counts = _columns(outcome) if outcome else (np.empty(0, dtype=np.int64),) * 5
-    return pair_arrays(firsts, narrow(seconds, terms), terms, held, found, counts, lengths)
+    return pair_arrays(firsts, narrow(seconds, terms), terms, held, found, counts)
 
 
 def _sizes(pointers: NDArray[Any]) -> Whole:

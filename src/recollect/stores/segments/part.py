@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from recollect.lazy import Bounded
 from recollect.records import Form
-from recollect.stores.bm25 import TOGETHER
 from recollect.stores.segments.rows import COLUMNS, FORMS
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -24,8 +23,6 @@ Mask = NDArray[np.bool_]
 
 KEPT_TERMS: Final = 65_536
 """How many looked-up terms a part remembers."""
-PAIR: Final = TOGETHER["body"]
-"""What two words next to each other weigh."""
 KEY: Final = 8
 """How many leading bytes of a term are compared as one number."""
 
@@ -84,8 +81,10 @@ class Names:
         return self.raw(at)
 
 
-MEASURES_KEPT: Final = 8
-"""For how many settings of weights, k1 and b an index keeps what it worked out: two entries for each."""
+MAX_CACHED_WEIGHTS: Final = 8
+"""For how many settings of field weights an index caches the weighted counts."""
+MAX_MEASURED_BYTES: Final = 1 << 26
+"""How many bytes of postings an index caches for other BM25 parameters than the default profile's."""
 
 
 class FormIndex:
@@ -103,15 +102,15 @@ class FormIndex:
         "digraphs",
         "holding",
         "impacts",
-        "kept",
         "keys",
         "lengths",
         "letters",
-        "most",
+        "measured",
         "named",
         "names",
         "pointers",
         "rows",
+        "weighted",
     )
 
     def __init__(self, arrays: Arrays, form: Form) -> None:
@@ -130,12 +129,12 @@ class FormIndex:
         self.named: Rows = take("named")
         self.lengths: Rows = take("lengths")
         self.impacts: NDArray[np.uint8] = take("impacts")
-        self.most: NDArray[np.uint8] = take("most")
         self.dense: NDArray[np.uint8] = take("dense.impacts")
         self.dense_codes: NDArray[Any] = take("dense.codes")
         self.dense_of: dict[int, int] = {term: at for at, term in enumerate(take("dense.terms").tolist())}
         self.average = float(take("average")[0])
-        self.kept: Bounded[Any, Any] = Bounded(MEASURES_KEPT)
+        self.weighted: Bounded[tuple[float, ...], NDArray[np.float64]] = Bounded(MAX_CACHED_WEIGHTS)
+        self.measured: Bounded[Any, Any] = Bounded(MAX_MEASURED_BYTES, weigh=lambda found: int(found.owned_bytes) + 512)
         self._known: dict[str, int] = {}
         self.holding: dict[str, list[tuple[int, str]]] = {}
         """The longer terms of letters that hold a part, as far as somebody asked for them."""
@@ -169,13 +168,11 @@ class FormIndex:
         stop = self._first_from(after[:-1] + bytes([after[-1] + 1])) if after else len(self.names)
         return self._first_from(start), stop
 
-    def counts(self, weights: tuple[int, ...]) -> Whole:
-        """Return what each combination of counts by field weighs with *weights*, and behind them 0 for none."""
-        found: Whole | None = self.kept.get(weights)
+    def counts(self, weights: tuple[float, ...]) -> NDArray[np.float64]:
+        """Return the weighted count of each combination of counts by field, and a 0 after them for none."""
+        found = self.weighted.get(weights)
         if found is None:
-            weighed = self.combos.astype(np.int64) @ np.array(weights, dtype=np.int64)
-            found = np.append(weighed, 0)
-            self.kept[weights] = found
+            found = self.weighted[weights] = np.append(self.combos @ np.array(weights), 0.0)
         return found
 
 
@@ -186,7 +183,7 @@ Excerpt = Callable[[str, int, int], NDArray[Any]]
 class Pairs:
     """Which two stems follow each other in a title or a body, in which rows and how often: by the first, the second."""
 
-    __slots__ = ("_excerpt", "counts", "firsts", "most", "pointers", "rows", "seconds", "single", "weighted")
+    __slots__ = ("_excerpt", "counts", "firsts", "pointers", "rows", "seconds")
 
     def __init__(self, arrays: Arrays, excerpt: Excerpt) -> None:
         self._excerpt = excerpt
@@ -195,23 +192,18 @@ class Pairs:
         self.pointers: NDArray[Any] = arrays["pair.pointers"]
         self.rows: Rows = arrays["pair.rows"]
         self.counts: NDArray[Any] = arrays["pair.counts"]
-        self.single: NDArray[np.uint8] = arrays["pair.single"]
-        self.most = int(self.single.max(initial=0))
-        size = self.counts.dtype.itemsize
-        self.weighted: Whole | None = np.arange(1 << 8 * size, dtype=np.int64) * PAIR if size <= 2 else None
 
-    def find(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return from where to where the rows of each pair of terms stand; a pair with -1 stands nowhere."""
-        firsts, seconds = self.firsts.data, self.seconds.data
-        found = []
-        for first, second in pairs:
-            low, high = (firsts[first], firsts[first + 1]) if min(first, second) >= 0 else (0, 0)
-            behind = seconds[low:high]
-            at = bisect_left(behind, second)
-            there = at < len(behind) and behind[at] == second
-            start, stop = self._excerpt("pair.pointers", low + at, low + at + 2).tolist() if there else (0, 0)
-            found.append((start, stop))
-        return found
+    def find(self, first: int, second: int) -> tuple[int, int]:
+        """Return where the rows of a pair of terms begin and end; a pair with -1 has none."""
+        if min(first, second) < 0:
+            return 0, 0
+        low, high = self.firsts[first : first + 2].tolist()
+        seconds = self.seconds.data[low:high]
+        at = bisect_left(seconds, second)
+        if at == len(seconds) or seconds[at] != second:
+            return 0, 0
+        start, stop = self._excerpt("pair.pointers", low + at, low + at + 2).tolist()
+        return start, stop
 
     def between(self, start: int, stop: int) -> tuple[Rows, NDArray[Any]]:
         """Return the rows from one place up to another, and how often the pair is in each."""

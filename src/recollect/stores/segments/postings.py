@@ -1,4 +1,4 @@
-"""Where the leaves of a question stand in a part: rows, weighted counts, and bounds of what these are worth."""
+"""Where the leaves of a query occur in a part: rows, weighted counts, and upper bounds of what these are worth."""
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
@@ -8,16 +8,11 @@ from numpy.typing import NDArray
 
 from recollect.records import Bigram, Leaf, Prefix, Word
 from recollect.stores.segments.measures import USUAL, Measure, impacts
-from recollect.stores.segments.part import PAIR, FormIndex, Part, Rows, Whole
-from recollect.stores.segments.rows import FORMS
+from recollect.stores.segments.part import FormIndex, Part, Rows, Whole
 from recollect.stores.segments.sorting import runs_of
 
 SCANNED: Final = 8
 """From this share of the rows on, reading all tokens in order is faster than picking rows."""
-MOST_KEPT: Final = 1 << 26
-"""How many bytes of postings a part remembers for one measure."""
-ENTRY: Final = 512
-"""How many of them one word takes by itself."""
 
 
 class Postings(NamedTuple):
@@ -25,80 +20,69 @@ class Postings(NamedTuple):
 
     rows: Rows
     codes: NDArray[Any]
-    counts: Whole | None
+    counts: NDArray[np.float64] | None
     impacts: NDArray[np.uint8]
-    most: int
     dense: NDArray[np.uint8] | None = None
     dense_codes: NDArray[Any] | None = None
 
-    def of(self, rows: Whole) -> Whole:
-        """Return the count in each of *rows*, 0 where it does not stand; it does somewhere."""
+    def of(self, rows: Whole) -> NDArray[Any]:
+        """Return the count in each of *rows*, 0 if absent; there is at least one posting."""
         if self.dense_codes is not None and self.counts is not None:
             return self.counts.take(self.dense_codes.take(rows))
         places = self.rows.searchsorted(rows.astype(self.rows.dtype))
         codes = self.codes.take(places, mode="clip")
         counts = codes if self.counts is None else self.counts.take(codes)
-        found: Whole = counts * (self.rows.take(places, mode="clip") == rows)
+        found: NDArray[Any] = counts * (self.rows.take(places, mode="clip") == rows)
         return found
+
+    def between(self, start: int, stop: int) -> "Postings":
+        """Return the postings of the rows from *start* up to *stop*."""
+        first, last = self.rows.searchsorted(np.array((start, stop), dtype=self.rows.dtype))
+        dense = None if self.dense is None else self.dense[start:stop]
+        here = slice(int(first), int(last))
+        return self._replace(rows=self.rows[here], codes=self.codes[here], impacts=self.impacts[here], dense=dense)
+
+    @property
+    def owned_bytes(self) -> int:
+        """Return how many bytes are not those of the part."""
+        return sum([each.nbytes for each in (self.rows, self.codes, self.impacts) if each.flags.owndata])
 
 
 _NO_ROWS: Final[Rows] = np.empty(0, dtype=np.int32)
-_NO_COUNTS: Final[Whole] = np.empty(0, dtype=np.int64)
-NONE: Final = Postings(_NO_ROWS, _NO_COUNTS, None, np.empty(0, dtype=np.uint8), 0)
+_NO_PLACES: Final[Whole] = np.empty(0, dtype=np.int64)
+NONE: Final = Postings(_NO_ROWS, _NO_PLACES, None, np.empty(0, dtype=np.uint8))
 
 
 def find(part: Part, leaves: Sequence[Leaf], measure: Measure) -> list[Postings]:
-    """Return where each of *leaves* stands in *part*, dead rows and all."""
-    kept = {form: _kept(part.form(form), measure) for form in FORMS}
-    pairs = iter(_of_pairs(part, [leaf for leaf in leaves if isinstance(leaf, Bigram)], measure))
-    found: list[Postings] = []
-    for leaf in leaves:
-        if isinstance(leaf, Word):
-            held = kept[leaf.form].get(leaf.text)
-            found.append(_of_word(part.form(leaf.form), leaf.text, measure) if held is None else held)
-        elif isinstance(leaf, Bigram):
-            found.append(next(pairs))
-        elif isinstance(leaf, Prefix):
-            found.append(_of_prefix(part.form("exact"), leaf.text, measure))
-        else:
-            found.append(_of_phrase(part, leaf.texts, measure))
-    return found
+    """Return the postings of each of *leaves* in *part*, dead rows included."""
+    return [_find(part, leaf, measure) for leaf in leaves]
+
+
+def _find(part: Part, leaf: Leaf, measure: Measure) -> Postings:
+    if isinstance(leaf, Word):
+        return _of_word(part.form(leaf.form), leaf.text, measure)
+    if isinstance(leaf, Bigram):
+        term = part.form("stem").term
+        start, stop = part.pairs.find(term(leaf.first), term(leaf.second))
+        return _of_pair(part, start, stop, measure) if stop > start else NONE
+    if isinstance(leaf, Prefix):
+        return _of_prefix(part.form("exact"), leaf.text, measure)
+    return _of_phrase(part, leaf.texts, measure)
 
 
 # --- words ----------------------------------------------------------------------------------
 
 
-class _Kept(dict[str, Postings]):
-    """Postings by word, so many that they may be remembered."""
-
-    size = 0
-
-    def keep(self, text: str, found: Postings, cost: int) -> Postings:
-        if self.size + cost > MOST_KEPT:
-            self.clear()
-            self.size = 0
-        self.size += cost
-        self[text] = found
-        return found
-
-
-def _kept(index: FormIndex, measure: Measure) -> _Kept:
-    kept: _Kept | None = index.kept.get(measure)
-    if kept is None:
-        kept = _Kept()
-        index.kept[measure] = kept
-    return kept
-
-
 def _of_word(index: FormIndex, text: str, measure: Measure) -> Postings:
     term = index.term(text)
-    found = NONE if term < 0 else _of_term(index, term, measure)
-    return _kept(index, measure).keep(text, found, ENTRY if measure == USUAL else ENTRY + _owned(found))
-
-
-def _owned(found: Postings) -> int:
-    """Return how many bytes of *found* are its own and not those of the part."""
-    return sum(each.nbytes for each in (found.rows, found.codes, found.impacts) if each.flags.owndata)
+    if term < 0:
+        return NONE
+    if measure == USUAL:
+        return _of_term(index, term, measure)
+    found: Postings | None = index.measured.get((measure, term))
+    if found is None:
+        found = index.measured[measure, term] = _of_term(index, term, measure)
+    return found
 
 
 def _of_term(index: FormIndex, term: int, measure: Measure) -> Postings:
@@ -108,12 +92,12 @@ def _of_term(index: FormIndex, term: int, measure: Measure) -> Postings:
     marks = None if line is None else index.dense_codes[line]
     if measure == USUAL:
         dense = None if line is None else index.dense[line]
-        return Postings(rows, codes, counts, index.impacts[start:stop], int(index.most[term]), dense, marks)
+        return Postings(rows, codes, counts, index.impacts[start:stop], dense, marks)
     there = counts.take(codes) > 0
     if not there.all():
         rows, codes = rows[there], codes[there]
     worth = impacts(counts.take(codes), index.lengths[rows], measure, index.average)
-    return Postings(rows, codes, counts, worth, int(worth.max(initial=0)), None, marks)
+    return Postings(rows, codes, counts, worth, None, marks)
 
 
 def _of_prefix(index: FormIndex, text: str, measure: Measure) -> Postings:
@@ -124,7 +108,7 @@ def _of_prefix(index: FormIndex, text: str, measure: Measure) -> Postings:
     return _summed(index, index.rows[start:stop], index.counts(measure.weights).take(index.codes[start:stop]), measure)
 
 
-def _summed(index: FormIndex, rows: Rows, counts: Whole, measure: Measure) -> Postings:
+def _summed(index: FormIndex, rows: Rows, counts: NDArray[np.float64], measure: Measure) -> Postings:
     """Return postings of *counts*, which are added up by row."""
     if not counts.all():
         rows, counts = rows[counts > 0], counts[counts > 0]
@@ -135,33 +119,16 @@ def _summed(index: FormIndex, rows: Rows, counts: Whole, measure: Measure) -> Po
     starts, _ = runs_of(rows)
     rows, counts = rows[starts], np.add.reduceat(counts[order], starts)
     worth = impacts(counts, index.lengths[rows], measure, index.average)
-    return Postings(rows, counts, None, worth, int(worth.max()))
+    return Postings(rows, counts, None, worth)
 
 
 # --- pairs and phrases ----------------------------------------------------------------------
 
 
-def _of_pairs(part: Part, leaves: Sequence[Bigram], measure: Measure) -> list[Postings]:
-    if not leaves:
-        return []
-    term = part.form("stem").term
-    wanted = [(term(leaf.first), term(leaf.second)) for leaf in leaves]
-    return [_of_pair(part, start, stop, measure) if stop > start else NONE for start, stop in part.pairs.find(wanted)]
-
-
 def _of_pair(part: Part, start: int, stop: int, measure: Measure) -> Postings:
     stems = part.form("stem")
-    (rows, times), weighted = part.pairs.between(start, stop), part.pairs.weighted
-    codes = times * np.int64(PAIR) if weighted is None else times
-    if (measure.k1, measure.b) != (USUAL.k1, USUAL.b):
-        worth = impacts(times * np.int64(PAIR), stems.lengths[rows], measure, stems.average)
-        return Postings(rows, codes, weighted, worth, int(worth.max()))
-    worth, most = part.pairs.single.take(rows), part.pairs.most
-    if times.max() > 1:
-        again = np.flatnonzero(times > 1)
-        worth[again] = impacts(times[again] * np.int64(PAIR), stems.lengths[rows[again]], measure, stems.average)
-        most = int(worth.max())
-    return Postings(rows, codes, weighted, worth, most)
+    rows, times = part.pairs.between(start, stop)
+    return Postings(rows, times, None, impacts(times, stems.lengths.take(rows), measure, stems.average))
 
 
 def _of_phrase(part: Part, texts: tuple[str, ...], measure: Measure) -> Postings:
@@ -173,14 +140,14 @@ def _of_phrase(part: Part, texts: tuple[str, ...], measure: Measure) -> Postings
     places = _scanned(running.tokens, terms) if SCANNED * fewest > len(part) else _among(part, terms)
     rows = (running.starts.searchsorted(places, "right") - 1).astype(np.int32)
     fields = running.fields[running.gaps.searchsorted(places)]
-    return _summed(index, rows, np.array(measure.weights, dtype=np.int64)[fields], measure)
+    return _summed(index, rows, np.array(measure.weights)[fields], measure)
 
 
 def _scanned(tokens: Rows, terms: list[int]) -> Whole:
     """Return where in *tokens* the *terms* follow each other."""
     size = len(tokens) - len(terms) + 1
     if size <= 0:
-        return _NO_COUNTS
+        return _NO_PLACES
     same = tokens[:size] == terms[0]
     for step, term in enumerate(terms[1:], start=1):
         same &= tokens[step : size + step] == term

@@ -1,82 +1,303 @@
-"""Questions over several parts at once: the best rows, all that match, and in how many rows words stand."""
+"""Rank the rows of several parts by BM25, list all matching rows, and count words.
 
-from collections.abc import Iterable, Sequence
-from functools import reduce
+Each leaf adds an upper bound of what it adds to a score to a sum by row. The rows with the largest sums are scored
+exactly; then so are all others whose sum reaches the score of the last row wanted, most often none.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial, reduce
+from itertools import accumulate, repeat
 from operator import and_, or_
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Form, IndexHit, Leaf, Word, WordHits, WordQuery
-from recollect.stores.bm25 import CollectionStats, clauses, leaves
-from recollect.stores.segments import bounds, scoring
-from recollect.stores.segments.measures import measure_of
+from recollect.lazy import Bounded
+from recollect.records import AllOf, AndNot, AnyOf, Expression, Form, IndexHit, Leaf, Word, WordHits, WordQuery
+from recollect.stores.bm25 import SCORE_UNITS, CollectionStats, clauses, form_of, idf, leaves
+from recollect.stores.segments.measures import STEPS, Measure, drift, measure_of
 from recollect.stores.segments.part import Mask, Whole
+from recollect.stores.segments.postings import Postings, find
 from recollect.stores.segments.rows import FORMS
-from recollect.stores.segments.searched import SCALE, SLACK, Key, Numbers, Place, Searched, Stand
-from recollect.stores.segments.views import View
+from recollect.stores.segments.views import PartView
 
-__all__ = ["Searched", "View", "frequencies", "matching", "named", "rank", "vocabulary"]
+__all__ = ["PartView", "Searcher", "frequencies", "matching", "named", "rank", "vocabulary"]
 
-_NO_ROWS: Final[Whole] = np.empty(0, dtype=np.int64)
-NAMED: Final = (1, 1, 0, 0, 0, 0, 0, 0, 0, 0)
+Floats = NDArray[np.float64]
+Sums = NDArray[np.float32]
+NAMED: Final = (1.0, 1.0, *(0.0,) * 8)
 """Weights that count a term in title and body alone."""
+MAX_CACHED_BYTES: Final = 10 << 20
+"""How many bytes of postings a searcher caches."""
+CACHED_TERM_BYTES: Final = 1024
+"""How many of them a term takes by itself."""
+SPARSE_ROWS: Final = 256
+"""A leaf in at most this many rows is added row by row, even if it is stored by row as well."""
+EXTRA_CANDIDATES: Final = 8
+"""How many rows are scored beyond nine eighths of those wanted: most often no others are left then."""
+FOLD: Final = 16
+"""The largest sums are looked for among the maxima of columns; there are this many columns for each one wanted."""
+SMALLEST_STEP: Final = 1e-30
+"""What a leaf without weight adds to a sum, so that its rows match."""
+SUM_ERROR: Final = 1e-6
+"""By which share a float32 sum may be too small, for each leaf."""
+_hit = partial(tuple.__new__, IndexHit)
+"""A hit from all its fields; `IndexHit._make` takes twice as long."""
 
 
-class Plan(NamedTuple):
-    """The leaves of an expression in order and by number: which add to the score, and what is asked for."""
+class TermPostings(NamedTuple):
+    """Postings of one leaf by the number of the view, and in how many living rows it occurs."""
 
-    asked: Sequence[Leaf]
-    keys: Sequence[Key | None]
-    wanted: Sequence[int]
-    clauses: Sequence[tuple[int, ...]]
-    is_any: bool
+    size: int
+    by_view: Sequence[tuple[int, Postings]]
 
-
-def _plan(expression: Expression) -> Plan:
-    plain = _plain_plan(expression.parts) if isinstance(expression, AnyOf) else None
-    if plain is not None:
-        return plain
-    number = {leaf: at for at, leaf in enumerate(dict.fromkeys(leaves(expression, unwanted=True)))}
-    wanted = [number[leaf] for leaf in dict.fromkeys(leaves(expression, unwanted=False))]
-    meant = [tuple(number[leaf] for leaf in clause) for clause in dict.fromkeys(clauses(expression))]
-    return Plan(list(number), list(map(_key, number)), wanted, meant, is_any=_is_any(expression))
+    @property
+    def cached_bytes(self) -> int:
+        return CACHED_TERM_BYTES + sum([postings.owned_bytes for _, postings in self.by_view])
 
 
-def _plain_plan(parts: Sequence[Expression]) -> Plan | None:
-    """Return the plan of words and pairs of which any may match, as those of most questions; None for others.
+class Searcher:
+    """Views that are searched together, with what is cached for them."""
 
-    Leaves are told apart by tuples, which are made and compared much faster than they are themselves.
+    def __init__(self, views: Sequence[PartView]) -> None:
+        self.views = tuple(views)
+        self.offsets = [0, *accumulate(map(len, views))]
+        self.last: _Ranking | None = None
+        """What was computed for the last query: a search asks twice, for the best rows and for chosen ones."""
+        self._kept: Bounded[Any, TermPostings] = Bounded(MAX_CACHED_BYTES, weigh=lambda term: term.cached_bytes)
+
+    def __len__(self) -> int:
+        return self.offsets[-1]
+
+    def postings(self, asked: Sequence[Leaf], measure: Measure) -> dict[Leaf, TermPostings]:
+        """Return the postings of each leaf."""
+        known = {leaf: self._kept.get((leaf, measure)) for leaf in asked}
+        missing = [leaf for leaf, found in known.items() if found is None]
+        by_view = [find(view.part, missing, measure) for view in self.views] if missing else []
+        for at, leaf in enumerate(missing):
+            known[leaf] = self._kept[leaf, measure] = self._term([each[at] for each in by_view])
+        return known  # type: ignore[return-value]
+
+    def _term(self, found: Sequence[Postings]) -> TermPostings:
+        size, by_view = 0, []
+        for number, (view, postings) in enumerate(zip(self.views, found, strict=True)):
+            mine = postings if len(view) == len(view.part) else postings.between(view.start, view.stop)
+            if len(mine.rows):
+                size += view.count(mine.rows)
+                by_view.append((number, mine._replace(dense=None) if len(mine.rows) <= SPARSE_ROWS else mine))
+        return TermPostings(size, by_view)
+
+    def split(self, rows: Whole) -> Iterator[tuple[int, slice, Whole]]:
+        """Yield for each view that has any of ascending *rows* which these are, and their numbers in the part."""
+        ends = rows.searchsorted(self.offsets).tolist()
+        for number, view in enumerate(self.views):
+            here = slice(ends[number], ends[number + 1])
+            if here.stop > here.start:
+                yield number, here, rows[here] - (self.offsets[number] - view.start)
+
+    def rows_of(self, ids: Whole) -> Whole:
+        """Return the rows of *ids*, ascending, without those that no view has."""
+        found = [np.empty(0, dtype=np.int64)]
+        for view, offset in zip(self.views, self.offsets, strict=False):
+            rows = view.part.rows_of(ids)
+            found.append(rows[(rows >= view.start) & (rows < view.stop)] + (offset - view.start))
+        rows = np.concatenate(found)
+        rows.sort()
+        return rows
+
+    def matches(self, expression: Expression, terms: dict[Leaf, TermPostings]) -> Mask:
+        """Tell which rows match, dead ones included."""
+        match expression:
+            case AnyOf(parts=parts):
+                return reduce(or_, [self.matches(part, terms) for part in parts], np.zeros(len(self), dtype=np.bool_))
+            case AllOf(parts=parts):
+                return reduce(and_, [self.matches(part, terms) for part in parts])
+            case AndNot(wanted=wanted, unwanted=unwanted):
+                return self.matches(wanted, terms) & ~self.matches(unwanted, terms)
+        found = np.zeros(len(self), dtype=np.bool_)
+        for number, postings in terms[expression].by_view:
+            found[postings.rows + (self.offsets[number] - self.views[number].start)] = True
+        return found
+
+    def exclude(self, values: NDArray[Any]) -> None:
+        """Set the values of rows that cannot be hits to 0."""
+        for view, offset in zip(self.views, self.offsets, strict=False):
+            if view.excluded is not None:
+                values[offset : offset + len(view)][view.excluded] = 0
+
+
+def rank(
+    query: WordQuery,
+    searcher: Searcher,
+    *,
+    stats: CollectionStats,
+    limit: int,
+    score_ids: Sequence[int] = (),
+    version: int = 0,
+) -> WordHits:
+    """Return the best *limit* rows for *query*, ties by id, and the scores of *score_ids*."""
+    ranking = searcher.last
+    if ranking is None or ranking.query is not query or ranking.stats != stats:
+        ranking = searcher.last = _Ranking(query, searcher, stats)
+    rows = searcher.rows_of(np.array(sorted(set(score_ids)), dtype=np.int64)) if score_ids else None
+    return WordHits(
+        top=tuple(ranking.top(searcher, limit)) if limit > 0 else (),
+        by_id={} if rows is None else {hit.id: hit for hit in ranking.hits_among(searcher, rows)},
+        total=ranking.total,
+        code_share=stats.code / max(1, stats.rows),
+        document_frequencies=ranking.document_frequencies,
+        version=version,
+    )
+
+
+def matching(query: WordQuery, searcher: Searcher) -> Whole:
+    """Return the ids of all rows that *query* matches."""
+    asked = list(dict.fromkeys(leaves(query.expression, unwanted=True)))
+    terms = searcher.postings(asked, measure_of(query.weights, query.k1, query.b))
+    found = searcher.matches(query.expression, terms)
+    searcher.exclude(found)
+    ids = [searcher.views[number].part.ids[rows] for number, _, rows in searcher.split(np.flatnonzero(found))]
+    return np.concatenate([np.empty(0, dtype=np.int64), *ids])
+
+
+class _Scored(NamedTuple):
+    """The ids and scores of rows, and the count of each scored leaf in them."""
+
+    ids: Whole
+    scores: Floats
+    counts: Floats
+
+    def take(self, places: Whole) -> "_Scored":
+        return _Scored(self.ids.take(places), self.scores.take(places), self.counts.take(places, axis=1))
+
+
+class _Ranking:
+    """One query on its way to its hits.
+
+    It does not refer to the searcher, which refers to it: so files are closed as soon as nobody searches them.
     """
-    number: dict[tuple[Any, ...], int] = {}
-    asked: list[Any] = []
-    meant: dict[tuple[int, ...], None] = {}
-    for part in parts:
-        several: Sequence[Any] = part.parts if type(part) is AnyOf else (part,)
-        places = []
-        for leaf in several:
-            kind = type(leaf)
-            if kind is Word:
-                key: tuple[Any, ...] = (leaf.text, leaf.form, leaf.weight)
-            elif kind is type(part) is Bigram:
-                key = (leaf.first, leaf.second, None, leaf.weight)
-            else:
-                return None
-            at = number.setdefault(key, len(asked))
-            if at == len(asked):
-                asked.append(leaf)
-            places.append(at)
-        if type(part) is not Bigram:
-            meant[tuple(places)] = None
-    return Plan(asked, list(number), range(len(asked)), list(meant), is_any=True)
+
+    def __init__(self, query: WordQuery, searcher: Searcher, stats: CollectionStats) -> None:
+        self.query, self.stats = query, stats
+        self._measure = measure_of(query.weights, query.k1, query.b)
+        asked = list(dict.fromkeys(leaves(query.expression, unwanted=True)))
+        terms = searcher.postings(asked, self._measure)
+        worth = {leaf: idf(leaf, terms[leaf].size, stats, query.idf) for leaf in asked}
+        scored = dict.fromkeys(leaves(query.expression, unwanted=False))
+        self._leaves = [leaf for leaf in scored if terms[leaf].size]
+        self._terms = [terms[leaf] for leaf in self._leaves]
+        self._gains = [worth[leaf] * (query.k1 + 1.0) for leaf in self._leaves]
+        self._forms = [FORMS.index(form_of(leaf)) for leaf in self._leaves]
+        self._clauses = _Clauses(query.expression, self._leaves, worth)
+        self.document_frequencies = _document_frequencies(terms)
+        self._sums = self._add_bounds(searcher)
+        if not _is_any(query.expression):
+            self._sums *= searcher.matches(query.expression, terms)
+        searcher.exclude(self._sums)
+        self.total = int(np.count_nonzero(self._sums))
+
+    def _add_bounds(self, searcher: Searcher) -> Sums:
+        """Return the sums of bounds by row."""
+        sums = np.zeros(len(searcher), dtype=np.float32)
+        averages = [self.stats.average(form) for form in FORMS]
+        for term, gain, form in zip(self._terms, self._gains, self._forms, strict=True):
+            for number, postings in term.by_view:
+                view, offset = searcher.views[number], searcher.offsets[number]
+                mine = view.part.form(FORMS[form]).average
+                step = np.float32(max(gain * drift(self._measure, mine, averages[form]) / STEPS, SMALLEST_STEP))
+                here = sums[offset : offset + len(view)]
+                if postings.dense is not None:
+                    here += np.multiply(postings.dense, step, dtype=np.float32)
+                else:
+                    rows = postings.rows - np.int32(view.start) if view.start else postings.rows
+                    np.add.at(here, rows, np.multiply(postings.impacts, step, dtype=np.float32))
+        return sums
+
+    def top(self, searcher: Searcher, limit: int) -> list[IndexHit]:
+        """Return the best rows."""
+        least = _nearly_largest(self._sums, limit + limit // 8 + EXTRA_CANDIDATES)
+        found = self._score(searcher, np.flatnonzero(self._sums >= least if least else self._sums))
+        if least:
+            reached = np.partition(found.scores, len(found.scores) - limit)[len(found.scores) - limit]
+            reached *= 1.0 - SUM_ERROR * (len(self._leaves) + 8)
+            if reached < least:
+                found = self._score(searcher, np.flatnonzero(self._sums >= max(reached, SMALLEST_STEP / 2)))
+        order = np.lexsort((found.ids, -found.scores))
+        return self._hits(found.take(order[:limit]))
+
+    def hits_among(self, searcher: Searcher, rows: Whole) -> list[IndexHit]:
+        """Return those of *rows* that match."""
+        return self._hits(self._score(searcher, rows[self._sums.take(rows) > 0]))
+
+    def _hits(self, found: _Scored) -> list[IndexHit]:
+        shares = self._clauses.coverage(found.counts)
+        return list(
+            map(_hit, zip(found.ids.tolist(), found.scores.tolist(), shares.tolist(), repeat(None), strict=False))
+        )
+
+    def _score(self, searcher: Searcher, rows: Whole) -> _Scored:
+        """Return the scores of ascending *rows*."""
+        ids, counts = np.empty(len(rows), dtype=np.int64), np.zeros((len(self._terms), len(rows)))
+        lengths = np.empty((len(FORMS), len(rows)))
+        places: dict[int, tuple[slice, Whole]] = {}
+        for number, here, mine in searcher.split(rows):
+            part, places[number] = searcher.views[number].part, (here, mine)
+            ids[here] = part.ids.take(mine)
+            for at, form in enumerate(FORMS):
+                lengths[at, here] = part.form(form).lengths.take(mine)
+        for line, term in zip(counts, self._terms, strict=True):
+            for number, postings in term.by_view:
+                if number in places:
+                    here, mine = places[number]
+                    line[here] = postings.of(mine)
+        slopes = np.array([self._measure.slope(self.stats.average(form)) for form in FORMS])
+        below = counts + self._measure.k1 * (1.0 - self._measure.b) + (lengths * slopes[:, None])[self._forms]
+        worth = counts * np.array(self._gains)[:, None]
+        np.divide(worth, below, out=worth, where=counts > 0)
+        return _Scored(ids, _rounded(worth.sum(axis=0)), counts)
 
 
-def _key(leaf: object) -> Key | None:
-    """Return what a word or a pair is known by."""
-    if type(leaf) is Word:
-        return leaf.text, leaf.form, leaf.weight
-    return (leaf.first, leaf.second, None, leaf.weight) if type(leaf) is Bigram else None
+def _nearly_largest(sums: Sums, wanted: int) -> float:
+    """Return a number above 0 that at least *wanted* of *sums* reach, nearly the largest there is; 0 if fewer do."""
+    fold = len(sums) // (FOLD * wanted)
+    if fold > 1:
+        sums = sums[: len(sums) // fold * fold].reshape(fold, -1).max(axis=0)
+    return float(np.partition(sums, len(sums) - wanted)[len(sums) - wanted]) if len(sums) > wanted else 0.0
+
+
+class _Clauses:
+    """What is asked for, each clause with its worth and the scored leaves that fulfil it."""
+
+    def __init__(self, expression: Expression, scored: Sequence[Leaf], worth: dict[Leaf, float]) -> None:
+        line = {leaf: at for at, leaf in enumerate(scored)}
+        self._lines: list[int] = []
+        self._starts: list[int] = []
+        values: list[float] = []
+        self._whole = 0.0
+        for clause in dict.fromkeys(clauses(expression)):
+            value, held = max([worth[leaf] for leaf in clause]), [line[leaf] for leaf in clause if leaf in line]
+            self._whole += value
+            if held:
+                values.append(value)
+                self._starts.append(len(self._lines))
+                self._lines += held
+        self._values = np.array(values)
+        self._weights = np.array([scored[at].weight for at in self._lines])[:, None]
+
+    def coverage(self, counts: Floats) -> Floats:
+        """Return the share of what is asked for in each column of *counts*; the leaf with the most weight counts."""
+        if not self._starts:
+            return np.zeros(counts.shape[1])
+        held = (counts.take(self._lines, axis=0) > 0) * self._weights
+        shares = self._values @ np.maximum.reduceat(held, self._starts, axis=0) / (self._whole or 1.0)
+        return _rounded(np.minimum(shares, 1.0))
+
+
+def _rounded(scores: Floats) -> Floats:
+    """Return *scores* as `bm25.rounded` does."""
+    found: Floats = np.rint(scores * SCORE_UNITS) / SCORE_UNITS
+    return found
 
 
 def _is_any(expression: Expression) -> bool:
@@ -86,208 +307,25 @@ def _is_any(expression: Expression) -> bool:
     return not isinstance(expression, AllOf | AndNot)
 
 
-def rank(
-    query: WordQuery,
-    searched: Searched,
-    *,
-    stats: CollectionStats,
-    limit: int,
-    score_ids: Sequence[int] = (),
-    version: int = 0,
-) -> WordHits:
-    """Return the best *limit* rows for *query*, ties by id, and the scores of *score_ids*."""
-    numbers = Numbers(measure_of(query.weights, query.k1, query.b), stats, query.idf)
-    scorer: _Scorer | None = searched.last
-    if scorer is None or not scorer.is_for(query, numbers):
-        scorer = searched.last = _Scorer(query, searched, numbers)
-    top, by_id, total = scorer.best(searched, max(0, limit), score_ids)
-    return WordHits(
-        top=tuple(top),
-        by_id=by_id,
-        total=total,
-        code_share=stats.code / max(1, stats.rows),
-        document_frequencies=scorer.document_frequencies,
-        version=version,
-    )
-
-
-def matching(query: WordQuery, searched: Searched) -> Whole:
-    """Return the ids of all rows that *query* matches."""
-    plan, measure = _plan(query.expression), measure_of(query.weights, query.k1, query.b)
-    found = _matches(plan, searched.places(plan.asked, measure), searched, query.expression)
-    return np.concatenate([_NO_ROWS, *_admitted_ids(searched, found)])
-
-
-def _admitted_ids(searched: Searched, found: Mask) -> Iterable[Whole]:
-    for view, start in zip(searched.views, searched.offsets, strict=False):
-        may, here = view.may_be_hits(), found[start : start + len(view)]
-        yield view.part.ids[view.start : view.stop][here if may is None else here & may]
-
-
-def _matches(plan: Plan, spread: Sequence[Sequence[Place]], searched: Searched, expression: Expression) -> Mask:
-    """Tell which rows of the views, one after another, match, be they alive or not; *spread* is where leaves stand."""
-
-    def matches(expression: Expression) -> Mask:
-        found = np.zeros(len(searched), dtype=np.bool_)
-        match expression:
-            case AnyOf(parts=parts):
-                return reduce(or_, map(matches, parts), found)
-            case AllOf(parts=parts):
-                return reduce(and_, map(matches, parts))
-            case AndNot(wanted=wanted, unwanted=unwanted):
-                return matches(wanted) & ~matches(unwanted)
-        for place in spread[plan.asked.index(expression)]:
-            if place.dense is None:
-                found[searched.rows_in(place)] = True
-            else:
-                start = searched.offsets[place.view]
-                np.greater(place.dense, 0, out=found[start : start + len(place.dense)])
-        return found
-
-    return matches(expression)
-
-
-# --- the best rows --------------------------------------------------------------------------
-
-
-class _Exact(NamedTuple):
-    """The ids and scores of rows, and how often each leaf that adds to these stands in them."""
-
-    ids: Whole
-    scores: scoring.Scores
-    counts: scoring.Scores
-
-
-class _Scorer:
-    """One question on its way to its hits; leaves that stand nowhere are left out.
-
-    It does not hold what it searches, which holds it: so files are let go of as soon as nobody asks them.
-    """
-
-    def __init__(self, query: WordQuery, searched: Searched, numbers: Numbers) -> None:
-        self._query, self._numbers = query, numbers
-        self._token = object()
-        plan = self._plan = _plan(query.expression)
-        stands = self._stands = searched.stands(plan.asked, plan.keys, numbers)
-        wanted = [at for at in plan.wanted if stands[at].size]
-        lines = self._lines = [stands[at] for at in wanted]
-        self._drifts = searched.drifts(numbers)
-        self._together = bounds.Together(lines, searched, self._drifts)
-        self._gains = np.array([line.gain for line in lines])[:, None]
-        self._used = sorted({line.form for line in lines}) or [0]
-        self._forms = [self._used.index(line.form) for line in lines] if len(self._used) > 1 else []
-        self._slopes = [numbers.measure.slope(numbers.stats.average(FORMS[form])) for form in self._used]
-        places = {at: line for line, at in enumerate(wanted)}
-        self._coverage = scoring.Coverage([_clause(plan, clause, stands, places) for clause in plan.clauses])
-        self.document_frequencies = _document_frequencies(plan, stands)
-
-    def is_for(self, query: WordQuery, numbers: Numbers) -> bool:
-        """Tell whether it was made for this very question."""
-        return query is self._query and numbers == self._numbers
-
-    def best(
-        self, searched: Searched, limit: int, score_ids: Sequence[int]
-    ) -> tuple[list[IndexHit], dict[int, IndexHit], int]:
-        """Return the best rows, those of *score_ids* that match, and how many match in all."""
-        sums = bounds.remembered(self._token) or self._sums(searched)
-        top = self._top(searched, sums, limit) if limit else []
-        if not score_ids:
-            return top, {}, sums.total
-        once = dict.fromkeys(score_ids)
-        rows = searched.rows_of(np.fromiter(once, dtype=np.int64, count=len(once)))
-        asked = self._hits(self._exact(searched, rows[sums.values.take(rows) > 0]))
-        return top, {hit.id: hit for hit in asked}, sums.total
-
-    def _sums(self, searched: Searched) -> bounds.Sums:
-        sums = bounds.add_up(self._lines, self._together, searched, self._drifts)
-        spread = () if self._plan.is_any else [stand.places for stand in self._stands]
-        found = _matches(self._plan, spread, searched, self._query.expression) if spread else None
-        sums = bounds.hide(sums, searched, found)
-        bounds.remember(self._token, sums)
-        return sums
-
-    def _top(self, searched: Searched, sums: bounds.Sums, limit: int) -> list[IndexHit]:
-        """Return the best rows: those with the largest sums are scored, and then all that may reach their scores."""
-        rows, least = bounds.candidates(sums, limit)
-        exact = self._exact(searched, rows)
-        if least > 1:
-            reached = np.partition(exact.scores, len(rows) - limit)[len(rows) - limit]
-            lower = max(1, int(reached * SCALE / SLACK))
-            if lower < least:
-                exact = self._exact(searched, bounds.from_sum(sums, lower))
-        down = -exact.scores
-        order = down.argsort(kind="stable") if searched.is_ascending else np.lexsort((exact.ids, down))
-        best = order[:limit]
-        return self._hits(_Exact(exact.ids.take(best), exact.scores.take(best), exact.counts.take(best, axis=1)))
-
-    def _hits(self, exact: _Exact) -> list[IndexHit]:
-        return scoring.hits_of(exact.ids.tolist(), exact.scores.tolist(), self._coverage.of(exact.counts))
-
-    def _exact(self, searched: Searched, rows: Whole) -> _Exact:
-        """Return the scores of *rows*."""
-        counts = np.zeros((len(self._lines), len(rows)))
-        self._together.put(rows, counts, len(searched))
-        if len(searched.views) == 1:
-            ids, lengths = self._read(searched, 0, rows, counts)
-        else:
-            ids, lengths = np.empty(len(rows), dtype=np.int64), np.empty((len(self._used), len(rows)))
-            for at, here in _by_view(searched, rows):
-                mine = np.zeros((len(self._lines), len(here)))
-                ids[here], lengths[:, here] = self._read(searched, at, rows[here], mine)
-                counts[:, here] += mine
-        if len(lengths) > 1:
-            lengths = lengths[self._forms]
-        return _Exact(ids, scoring.score(counts, lengths, self._gains, self._numbers.measure.least), counts)
-
-    def _read(self, searched: Searched, at: int, rows: Whole, counts: scoring.Scores) -> tuple[Whole, scoring.Scores]:
-        """Return the ids of rows of one view and what their lengths add; put the counts of frequent leaves in."""
-        part, shift = searched.views[at].part, searched.shifts[at]
-        if shift:
-            rows = rows - shift
-        for line, place, _ in self._together.others[at]:
-            counts[line] = place.postings.of(rows)
-        lengths = [
-            part.form(FORMS[form]).lengths.take(rows) * slope
-            for form, slope in zip(self._used, self._slopes, strict=True)
-        ]
-        return part.ids.take(rows), np.array(lengths)
-
-
-def _clause(plan: Plan, clause: tuple[int, ...], stands: Sequence[Stand], lines: dict[int, int]) -> scoring.Clause:
-    """Return what is asked for in terms of the lines that are held."""
-    if len(clause) == 1 and clause[0] in lines:
-        (at,) = clause
-        return stands[at].value, [lines[at]], [plan.asked[at].weight]
-    held = [at for at in clause if at in lines]
-    return max([stands[at].value for at in clause]), [lines[at] for at in held], [plan.asked[at].weight for at in held]
-
-
-def _document_frequencies(plan: Plan, stands: Sequence[Stand]) -> dict[str, int]:
-    """Return in how many rows each word stands; of two forms that look alike, the more frequent one counts."""
+def _document_frequencies(terms: dict[Leaf, TermPostings]) -> dict[str, int]:
+    """Return in how many rows each word occurs; of two forms that look alike, the more frequent one counts."""
     found: dict[str, int] = {}
-    for leaf, stand in zip(plan.asked, stands, strict=True):
-        if type(leaf) is Word:
-            found[leaf.text] = max(stand.size, found.get(leaf.text, 0))
+    for leaf, term in terms.items():
+        if isinstance(leaf, Word):
+            found[leaf.text] = max(term.size, found.get(leaf.text, 0))
     return found
-
-
-def _by_view(searched: Searched, rows: Whole) -> Iterable[tuple[int, Whole]]:
-    """Yield the views that have any of *rows*, and which these are."""
-    views = np.array(searched.offsets[1:]).searchsorted(rows, "right")
-    for at in np.flatnonzero(np.bincount(views)).tolist():
-        yield at, np.flatnonzero(views == at)
 
 
 # --- words ----------------------------------------------------------------------------------
 
 
-def frequencies(views: Sequence[View], form: Form, words: Iterable[str]) -> dict[str, int]:
-    """Return in how many rows each of *words* stands in title or body."""
+def frequencies(views: Sequence[PartView], form: Form, words: Iterable[str]) -> dict[str, int]:
+    """Return in how many rows each of *words* occurs in title or body."""
     return {word: sum(named(view, form, view.part.form(form).term(word)) for view in views) for word in words}
 
 
-def named(view: View, form: Form, term: int) -> int:
-    """Return in how many rows of a view a term stands in title or body."""
+def named(view: PartView, form: Form, term: int) -> int:
+    """Return in how many rows of a view a term occurs in title or body."""
     index = view.part.form(form)
     if term < 0:
         return 0
@@ -295,11 +333,13 @@ def named(view: View, form: Form, term: int) -> int:
         return int(index.named[term])
     start, stop = int(index.pointers[term]), int(index.pointers[term + 1])
     rows = index.rows[start:stop]
-    return view.count(rows[index.counts(NAMED).take(index.codes[start:stop]) > 0])
+    rows = rows[index.counts(NAMED).take(index.codes[start:stop]) > 0]
+    first, last = rows.searchsorted(np.array((view.start, view.stop), dtype=rows.dtype))
+    return view.count(rows[first:last])
 
 
-def vocabulary(views: Sequence[View], form: Form) -> dict[str, int]:
-    """Return every term that stands in a title or a body, and in how many rows."""
+def vocabulary(views: Sequence[PartView], form: Form) -> dict[str, int]:
+    """Return every term that occurs in a title or a body, and in how many rows."""
     found: dict[str, int] = {}
     for view in views:
         index = view.part.form(form)
@@ -310,7 +350,7 @@ def vocabulary(views: Sequence[View], form: Form) -> dict[str, int]:
     return found
 
 
-def _all_named(view: View, form: Form) -> NDArray[Any]:
+def _all_named(view: PartView, form: Form) -> NDArray[Any]:
     index = view.part.form(form)
     kept = np.zeros(len(view.part), dtype=np.bool_)
     kept[view.start : view.stop] = True if view.alive is None else view.alive[view.start : view.stop]

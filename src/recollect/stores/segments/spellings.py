@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recollect.records import Form
 from recollect.stores.segments.part import FormIndex, Whole, utf8
-from recollect.stores.segments.ranking import View, named
+from recollect.stores.segments.ranking import PartView, named
 from recollect.stores.segments.signatures import FOREIGN, LONGEST, bits_of, digraphs, letters
 
 KEPT_PARTS: Final = 4_096
@@ -20,7 +20,7 @@ BYTES: Final = 4
 """How many bytes one letter may take."""
 
 
-def near(views: Sequence[View], word: str, reach: int, *, form: Form = "exact") -> list[tuple[str, int, int]]:
+def near(views: Sequence[PartView], word: str, reach: int, *, form: Form = "exact") -> list[tuple[str, int, int]]:
     """Return the words of letters at most *reach* edits from *word* that begin alike, each with distance and rows.
 
     The nearest first, then by spelling.
@@ -35,7 +35,7 @@ def near(views: Sequence[View], word: str, reach: int, *, form: Form = "exact") 
 
 
 def containing(
-    views: Sequence[View], parts: Iterable[str], *, form: Form = "exact"
+    views: Sequence[PartView], parts: Iterable[str], *, form: Form = "exact"
 ) -> dict[str, list[tuple[str, int]]]:
     """Return for each of *parts* the words of letters that hold it and more, by spelling, each with its rows."""
     ordered = sorted(set(parts), key=len)
@@ -64,7 +64,7 @@ def _holding(index: FormIndex, parts: Sequence[str]) -> dict[str, list[tuple[int
 
 
 def _counted(
-    views: Sequence[View], form: Form, choose: Callable[[FormIndex], Whole], fits: Callable[[str], bool]
+    views: Sequence[PartView], form: Form, choose: Callable[[FormIndex], Whole], fits: Callable[[str], bool]
 ) -> dict[str, int]:
     """Return in how many rows those terms stand, in title or body, that may fit and do."""
     counts: dict[str, int] = {}

@@ -12,7 +12,7 @@ from recollect.records import digest as digest_of
 from recollect.stores.contract import unused_generations
 from recollect.stores.sql import contexts
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, UNSEALED, checksum
-from recollect.stores.sql.engine import Database, Session, made_by, token_sum
+from recollect.stores.sql.engine import Database, Session, made_by, state_of, token_sum
 from recollect.stores.sql.memories import wordings
 from recollect.stores.sql.rebuild import SLICE, damaged_vectors, document_of, slices
 from recollect.stores.sql.vectors import generations
@@ -52,9 +52,6 @@ POINTING = {
     ),
     "wordings of memories that are gone": (
         "select count(*) from wording w left join memory m on m.id = w.memory_id where m.id is null"
-    ),
-    "memories with a higher id than was ever given": (
-        "select count(*) from memory where id > (select value from meta where key = 'newest')"
     ),
 }
 _TAGS = "select distinct t.value, m.id from memory m, json_each(m.tags) t where json_valid(m.tags) and t.type = 'text'"
@@ -230,6 +227,9 @@ def _pointers(_: Database, session: Session) -> Iterator[str]:
         count = session.value(sql)
         if count:
             yield f"{count} {what}; {RECOVER}"
+    beyond = session.value("select count(*) from memory where id > ?", (state_of(session).counters["newest"],))
+    if beyond:
+        yield f"{beyond} memories with a higher id than was ever given; {RECOVER}"
     wrong = session.value(TAGS)
     if wrong:
         yield f"{wrong} tags are not those of their memories; {REINDEX}"

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from recollect.records import Memory
 from recollect.stores.sql.codec import damaged
-from recollect.stores.sql.engine import Session, bump
+from recollect.stores.sql.engine import Session, next_stamp
 from recollect.vectors import REACH, WIDTH, matrix
 
 Thread = tuple[str, str]
@@ -50,14 +50,14 @@ def leave(session: Session, memory_id: int) -> None:
         "update vector set context_embedding = null, stamp = ? "
         "where generation_id in (select id from generation) and memory_id = ?"
     )
-    session.rows(sql, (bump(session, "vectors"), memory_id))
+    session.rows(sql, (next_stamp(session), memory_id))
 
 
 def reweigh(session: Session, generation: int, weights: tuple[float, ...]) -> None:
     """Make all context vectors of a generation anew with other weights."""
     session.rows("update generation set context_weights = ? where id = ?", (json.dumps(weights), generation))
     mixed = "generation_id = ? and context_embedding is not null"
-    stamp = bump(session, "vectors")
+    stamp = next_stamp(session)
     session.rows(f"update vector set context_embedding = null, stamp = ? where {mixed}", (stamp, generation))
     renew(session, generation)
 
@@ -85,7 +85,7 @@ class Remixed(Struct, frozen=True):
 
     def write(self, session: Session) -> None:
         """Put them down."""
-        stamp = bump(session, "vectors")
+        stamp = next_stamp(session)
         sql = "update vector set context_embedding = ?, stamp = ? where id = ?"
         session.many(sql, [(new, stamp, row) for new, row in self.fresh])
 

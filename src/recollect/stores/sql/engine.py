@@ -68,6 +68,52 @@ class Session(Protocol):
         """Run *sql* once for each of *rows*."""
         ...
 
+    def batch(self) -> AbstractContextManager[object]:
+        """Let statements that return nothing be sent together; one that fails may be reported at the end."""
+        ...
+
+    def numbers(self, **counts: int) -> Mapping[str, Sequence[int]]:
+        """Return the next numbers of some counters, as many as asked for of each.
+
+        Ids of memories (`newest`) and facts (`newest_fact`) are given once. Those of the word index (`seq`) and of
+        vectors (`vectors`) tell which rows are new to a reader.
+        """
+        ...
+
+    def count_on(self, counters: Mapping[str, int]) -> None:
+        """Let counters go on behind these values, where they are not there yet."""
+        ...
+
+    def lock_projects(self, projects: Collection[str]) -> bool:
+        """Keep other transactions from writing to *projects* until this one ends.
+
+        Return whether it was not so before: what was read of them may be outdated.
+        """
+        ...
+
+    def count(self, projects: Mapping[str, Sequence[int]]) -> None:
+        """Add to the totals of *projects*: documents, stems, exact forms, code, and index changes."""
+        ...
+
+    def changed(self, projects: Collection[str]) -> None:
+        """Let the version grow, for something of *projects* changed."""
+        ...
+
+    @property
+    def state_statement(self) -> str:
+        """The statement that reads the `State`."""
+        ...
+
+    @property
+    def analyser(self) -> int:
+        """The version of the analyser that made the word index, where that stays so until the end."""
+        ...
+
+    @property
+    def own_number(self) -> int:
+        """The number of all rows of the word index that this transaction writes; 0 where each has another."""
+        ...
+
     @property
     def has_written(self) -> bool:
         """Whether it has changed anything."""
@@ -157,10 +203,13 @@ class Engine(EngineFiles, Protocol):
 
     rebuilding: Rebuilding
 
-    def session(self, *, write: bool = False, durable: bool = True) -> AbstractContextManager[Session]:
+    def session(
+        self, *, write: bool = False, durable: bool = True, projects: Collection[str] | None = None
+    ) -> AbstractContextManager[Session]:
         """Open a transaction, or join the one that is open in this thread; a failure puts back what it wrote.
 
-        Reading sees one state whatever others write. Writing is alone, and on disk at the end unless not *durable*.
+        Reading sees one state whatever others write. A writer is the only one in its *projects*, or in the whole store
+        where it names none; what it wrote is on disk at the end unless not *durable*.
         """
         ...
 
@@ -371,11 +420,40 @@ def ask(db: Database, sql: str, where: Clause, tail: str = "", values: Sequence[
         return session.rows(f"{sql} where {where.sql} {tail}", (*where.values, *values))
 
 
-_STATE = (
+READ_STATE: Final = (
     "select 'meta', key, value, 0, 0 from meta "
     "union all select 'segment', name, upto, after, documents from segment "
     "union all select 'generation', fingerprint, id, dimensions, 0 from generation"
 )
+
+
+LARGEST_ID: Final = 2**63
+"""Ids are below this."""
+SIZES: Final = ("documents", "stem_length", "exact_length", "code")
+ADD_TO_TOTALS: Final = (
+    f"insert into collection_stats (project, {', '.join(SIZES)}) values (?, ?, ?, ?, ?) on conflict (project) "
+    f"do update set {', '.join(f'{name} = collection_stats.{name} + excluded.{name}' for name in SIZES)}"
+)
+
+
+class RowSnapshot(NamedTuple):
+    """Which numbered rows a transaction sees: those up to *highest*, but for the *running* ones.
+
+    No row appears later that is numbered up to *settled*. A transaction always sees its *own* rows.
+    """
+
+    settled: int
+    highest: int
+    running: tuple[int, ...] = ()
+    own: int = 0
+    is_sparse: bool = True
+    """Whether most numbers are those of no row."""
+
+    def unseen(self, column: str) -> str:
+        """Return the condition that a row is not in this snapshot, or may have changed since."""
+        changing = sorted({*self.running, *([self.own] if self.own else ())})
+        among = f" or {column} in ({', '.join(map(str, changing))})" if changing else ""
+        return f"({column} > {self.highest}{among})"
 
 
 class State(NamedTuple):
@@ -387,6 +465,8 @@ class State(NamedTuple):
     """Where each segment of the word index ends and begins, its name, and how many documents it holds."""
     generations: Mapping[str, tuple[Any, Any]]
     """The number and the width of each generation of vectors, by its fingerprint."""
+    snapshot: RowSnapshot | None = None
+    """Which rows of the word index are seen, where that is more than the counter `seq` says."""
 
 
 def state_of(session: Session) -> State:
@@ -395,11 +475,26 @@ def state_of(session: Session) -> State:
 
 
 def _read_state(session: Session) -> State:
-    rows = session.rows(_STATE)
+    rows = session.rows(session.state_statement)
+    counters = {key: value for kind, key, value, *_ in rows if kind == "meta"}
     return State(
-        counters={key: value for kind, key, value, *_ in rows if kind == "meta"},
+        counters=counters,
         segments=tuple((upto, after, name, n) for kind, name, upto, after, n in rows if kind == "segment"),
         generations={key: (number, width) for kind, key, number, width, _ in rows if kind == "generation"},
+        snapshot=next(
+            (_snapshot(text, first, session.own_number) for kind, text, first, *_ in rows if kind == "snapshot"), None
+        ),
+    )
+
+
+def _snapshot(text: str, first: int, own: int) -> RowSnapshot:
+    """Read a snapshot of PostgreSQL: the oldest running transaction, the next one, and those that run in between."""
+    oldest, following, running = text.split(":")
+    return RowSnapshot(
+        settled=first + int(oldest) - 1,
+        highest=first + int(following) - 1,
+        running=tuple(first + int(each) for each in running.split(",") if each),
+        own=own,
     )
 
 
@@ -409,7 +504,7 @@ RULES_BELOW: Final = 1 << 16
 
 def made_by(session: Session) -> int:
     """Return the version of the analyser that made the word index; -1 where nobody knows."""
-    found = session.value("select value from meta where key = 'analyser'")
+    found = session.analyser if session.own_number else state_of(session).counters.get("analyser")
     return found if isinstance(found, int) and found < RULES_BELOW else -1
 
 
@@ -428,10 +523,20 @@ def version_of(session: Session) -> int:
 
 
 def bump(session: Session, key: str) -> int:
-    """Count one more under *key* and return the count."""
-    count = session.value("update meta set value = value + 1 where key = ? returning value", (key,))
+    """Count one more under *key* of `meta` and return the count."""
+    return count_more(session, key, 1)
+
+
+def count_more(session: Session, key: str, many: int) -> int:
+    """Count *many* more under *key* of `meta` and return the count."""
+    count = session.value("update meta set value = value + ? where key = ? returning value", (many, key))
     if not isinstance(count, int):
         raise StoreDamaged(
             f"the counter {key} of the store is damaged", hint="save what can be read: recollect recover"
         )
     return count
+
+
+def next_stamp(session: Session) -> int:
+    """Return the number of the next change of vectors."""
+    return session.numbers(vectors=1)["vectors"][0]

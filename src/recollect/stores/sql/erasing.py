@@ -23,7 +23,7 @@ from recollect.stores.erasure import (
 )
 from recollect.stores.sql import contexts
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY
-from recollect.stores.sql.engine import Clause, Database, Session, bump
+from recollect.stores.sql.engine import Clause, Database, Session, next_stamp
 from recollect.stores.sql.filters import describes, in_scope
 from recollect.stores.sql.ledger import read_note
 from recollect.stores.sql.memories import load, wordings
@@ -109,8 +109,8 @@ class _Eraser:
         recalls = self._forget_searches(projects, quotations)
         self._writer.flush()
         self._session.rows("delete from collection_stats where documents = 0")
-        bump(self._session, "vectors")
-        bump(self._session, "version")
+        next_stamp(self._session)
+        self._session.changed({""})
         return Erased(
             memories=tuple(gone.values()),
             texts=tuple(dict.fromkeys(texts)),

@@ -7,7 +7,7 @@ from typing import Any
 from recollect.records import Piece, Source, SourceHead
 from recollect.stores.contract import ANSWERING, NOTHING_CHANGED
 from recollect.stores.sql.codec import PIECE, damaged
-from recollect.stores.sql.engine import OPEN, Clause, Database, ask, bump
+from recollect.stores.sql.engine import OPEN, Clause, Database, ask
 
 AFTER_SLASH = chr(ord("/") + 1)
 """What follows the slash: a name below a folder sorts before the folder with this at its end."""
@@ -64,7 +64,7 @@ def pieces(
 
 def record_source(db: Database, name: str, source: Source, *, project: str) -> None:
     """Remember what a source of *project* consists of."""
-    with db.engine.session(write=True) as session:
+    with db.engine.session(write=True, projects={project}) as session:
         session.rows(f"delete from piece where {OF_SOURCE}", (project, name))
         change_source(db, name, source, project=project)
 
@@ -78,7 +78,7 @@ def change_source(
     changed: Mapping[int, Piece | None] = NOTHING_CHANGED,
 ) -> int:
     """Change what a source of *project* consists of."""
-    with db.engine.session(write=True) as session:
+    with db.engine.session(write=True, projects={project}) as session:
         last = session.value(f"select max(ordinal) from piece where {OF_SOURCE}", (project, name))
         first = 0 if last is None else last + 1
         rows = [(at, piece) for at, piece in changed.items() if piece is not None]
@@ -92,7 +92,7 @@ def change_source(
         if session.value(f"select 1 from piece where {OF_SOURCE} limit 1", (project, name)) is not None:
             sql = f"insert into source (project, name, {', '.join(ABOUT)}) values (?, ?, ?, ?, ?, ?)"
             session.rows(sql, (project, name, *(getattr(source, each) for each in ABOUT)))
-        bump(session, "version")
+        session.changed({project})
     return first
 
 
@@ -107,7 +107,7 @@ def holders(db: Database, ids: Sequence[int]) -> dict[int, tuple[tuple[str, str]
 
 def put_note(db: Database, kind: str, name: str, value: Mapping[str, object] | None, *, project: str = "") -> bool:
     """Keep or drop a note."""
-    with db.engine.session(write=True) as session:
+    with db.engine.session(write=True, projects={project}) as session:
         sql = "delete from note where project = ? and kind = ? and name = ? returning 1"
         there = session.value(sql, (project, kind, name)) is not None
         if value is not None:
@@ -115,7 +115,7 @@ def put_note(db: Database, kind: str, name: str, value: Mapping[str, object] | N
             sql = "insert into note (project, kind, name, value) values (?, ?, ?, ?)"
             session.rows(sql, (project, kind, name, text))
         if kind in ANSWERING:
-            bump(session, "version")
+            session.changed({project})
     return there
 
 

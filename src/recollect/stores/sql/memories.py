@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from recollect.errors import StoreDamaged
 from recollect.records import (
     ALL_PROJECTS,
+    Conversation,
     Event,
     Fact,
     FactQuery,
@@ -24,7 +25,7 @@ from recollect.records import (
 )
 from recollect.stores.change import folded
 from recollect.stores.contract import ALIKE
-from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINE, TRAITS, moment, ranked
+from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINE, TRAITS, instant, moment, ranked
 from recollect.stores.sql.engine import OPEN, Clause, Database, Session, ask, state_of
 from recollect.stores.sql.filters import admits, in_scope
 from recollect.stores.sql.recalls import log_size
@@ -179,11 +180,12 @@ def known(
 ) -> Known:
     """Return what *project* holds of these."""
     with db.engine.session():
+        same, holders = _same_and_near(db, project, digests, minhashes)
         return Known(
-            by_digest=_by_kind(digests, lambda kind, keys: _of_digests(db, project, kind, keys)),
+            by_digest=_by_kind(digests, lambda kind, keys: [(key, row) for key, row in same[kind] if key in keys]),
             by_external_id=_by_kind(external_ids, lambda kind, keys: _of_external_ids(db, project, kind, keys)),
             by_birth=_of_births(db, project, births) if births else {},
-            near=_near(db, project, minhashes),
+            near=_near(holders, minhashes),
         )
 
 
@@ -198,13 +200,34 @@ def _by_kind(
     return found
 
 
-def _of_digests(db: Database, project: str, kind: str, digests: Sequence[bytes]) -> list[Any]:
-    live = Clause("m.project = ? and m.kind = ? and m.deleted_at is null", (project, kind))
-    own = ask(db, "select m.digest, m.id from memory m", live & db.engine.member("m.digest", digests))
-    said = ask(db, "select w.digest, w.memory_id from wording w", db.engine.member("w.digest", digests))
-    ids = db.engine.member("m.id", [row for _, row in said])
-    there = {row for (row,) in ask(db, "select m.id from memory m", ids & live)} if said else set()
-    return own + [(digest, row) for digest, row in said if row in there]
+def _same_and_near(
+    db: Database, project: str, digests: Sequence[tuple[str, bytes]], minhashes: Sequence[Sequence[int]]
+) -> tuple[dict[str, list[tuple[bytes, int]]], dict[int, list[int]]]:
+    """Return by kind what has one of *digests* now or had it before, and what has each key of *minhashes*."""
+    asked: list[Clause] = []
+    wanted = sorted({key for _, key in digests})
+    keys = sorted({key for minhash in minhashes for key in minhash})
+    if wanted:
+        live = Clause("m.project = ? and m.deleted_at is null", (project,))
+        own, said = live & db.engine.member("m.digest", wanted), live & db.engine.member("w.digest", wanted)
+        asked.append(Clause(f"select m.kind, m.digest, 0, m.id from memory m where {own.sql}", own.values))
+        worded = "select m.kind, w.digest, 0, m.id from wording w cross join memory m on m.id = w.memory_id"
+        asked.append(Clause(f"{worded} where {said.sql}", said.values))
+    if keys:
+        near = db.engine.member("s.key", keys) & Clause("d.project = ?", (project,))
+        shared = "select null, null, s.key, s.memory_id from minhash s join document d on d.id = s.memory_id"
+        asked.append(Clause(f"{shared} where {near.sql}", near.values))
+    same: dict[str, list[tuple[bytes, int]]] = defaultdict(list)
+    holders: dict[int, list[int]] = defaultdict(list)
+    if asked:
+        with db.engine.session() as session:
+            values = [value for each in asked for value in each.values]
+            for kind, digest, key, row in session.rows(" union all ".join(each.sql for each in asked), values):
+                if digest is None:
+                    holders[key].append(row)
+                else:
+                    same[kind].append((digest, row))
+    return same, {key: sorted(rows)[:ALIKE] for key, rows in holders.items()}
 
 
 def _of_external_ids(db: Database, project: str, kind: str, names: Sequence[str]) -> list[Any]:
@@ -236,16 +259,8 @@ def events(db: Database, *, scope: Scope, limit: int) -> tuple[Event, ...]:
     return tuple(map(EVENT.read, found))
 
 
-def _near(db: Database, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """Return the live memories of *project* sharing a key with each minhash."""
-    keys = sorted({key for minhash in minhashes for key in minhash})
-    holders: dict[int, list[int]] = defaultdict(list)
-    if keys:
-        where = db.engine.member("s.key", keys) & Clause("d.project = ?", (project,))
-        sql = "select s.key, s.memory_id from minhash s join document d on d.id = s.memory_id"
-        for key, row in ask(db, sql, where, "order by s.memory_id"):
-            if len(holders[key]) < ALIKE:
-                holders[key].append(row)
+def _near(holders: Mapping[int, Sequence[int]], minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """Return the live memories sharing a key with each minhash."""
     near = ({row for key in minhash for row in holders.get(key, ())} for minhash in minhashes)
     return tuple(tuple(sorted(rows)[:ALIKE]) for rows in near)
 
@@ -272,6 +287,21 @@ def browse(
     return Page(ids=tuple(row for (row,) in rows), total=totals[0][0] if totals else len(rows))
 
 
+def conversations(
+    db: Database, *, scope: Scope, where: Filter, limit: int, offset: int = 0, latest: bool = False
+) -> tuple[Conversation, ...]:
+    """Return conversations by when they began."""
+    clause = admits(db.engine, where) & in_scope(db.engine, scope) & Clause("m.thread is not null")
+    way = " desc" if latest else ""
+    tail = f"group by m.project, m.thread order by min(m.happened_at){way}, min(m.id){way} limit ? offset ?"
+    columns = "m.project, m.thread, min(m.happened_at), max(m.happened_at)"
+    rows = ask(db, f"select {columns} from memory m", clause, tail, (limit, offset))
+    return tuple(
+        Conversation(project=project, thread=thread, start=instant(start), end=instant(end))
+        for project, thread, start, end in rows
+    )
+
+
 def stats(db: Database, *, scope: Scope) -> StoreStats:
     """Count what is here."""
     mine = in_scope(db.engine, scope)
@@ -286,7 +316,7 @@ def stats(db: Database, *, scope: Scope) -> StoreStats:
             variants=_count(session, "wording w join memory m on m.id = w.memory_id where true", mine),
             events=_count(session, "event e join memory m on m.id = e.memory_id where true", mine),
             log=log_size(db, scope=scope),
-            newest=session.value("select value from meta where key = 'newest'") if scope == ALL_PROJECTS else 0,
+            newest=state_of(session).counters["newest"] if scope == ALL_PROJECTS else 0,
             bytes=db.engine.size() if scope == ALL_PROJECTS else None,
         )
 

@@ -16,7 +16,7 @@ from recollect.errors import RowDamaged, StoreBusy, StoreDamaged, StoreError
 from recollect.records import ALL_PROJECTS, Memory, Progress, TokenizedMemory
 from recollect.stores.sql import contexts
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, UNSEALED, checksum
-from recollect.stores.sql.engine import Database, Engine, Session, WordRows, bump
+from recollect.stores.sql.engine import Database, Engine, Session, WordRows, bump, next_stamp
 from recollect.stores.sql.memories import load, wordings
 from recollect.stores.sql.vectors import checksum_of
 
@@ -61,6 +61,17 @@ def rebuild(db: Database, progress: Progress | None = None, *, unless: Callable[
     return counts[-1]
 
 
+def mark_new(db: Database) -> bool:
+    """Record the analyser in a store that never held a memory, so that nothing is built; return whether it is one."""
+    with db.engine.session(write=True) as session:
+        known = dict(session.rows("select key, value from meta where key in ('newest', 'rebuilding')"))
+        if any(known.values()) or session.value("select exists (select 1 from memory)"):
+            return False
+        session.rows("update meta set value = ? where key = 'analyser'", (db.analyser,))
+        bump(session, "version")
+        return True
+
+
 def _rebuilt(db: Database, progress: Progress | None, unless: Callable[[], bool]) -> int:
     with db.engine.rebuild_lock() as alone:
         build = _begun(db, unless, alone=alone)
@@ -103,7 +114,7 @@ def _heartbeat(build: "Build") -> Iterator[None]:
 
     def beat() -> None:
         while not done.wait(HEARTBEAT_SECONDS):
-            with suppress(StoreError), build.db.engine.session(write=True, durable=False) as session:
+            with suppress(StoreError), build.db.engine.session(write=True, durable=False, projects=()) as session:
                 session.rows(BEAT, (build.token,))
 
     thread = threading.Thread(target=beat, name="recollect-rebuild", daemon=True)
@@ -249,7 +260,7 @@ class Build(Struct, frozen=True, kw_only=True):
         for some in slices(gone):
             with self.slice() as session:
                 session.many("delete from vector where generation_id = ? and memory_id = ?", some)
-                bump(session, "vectors")
+                next_stamp(session)
         if gone:
             with self.db.engine.session() as session:
                 remixed = list(contexts.outdated(session))
@@ -274,7 +285,7 @@ class Build(Struct, frozen=True, kw_only=True):
                 session.rows(statement)
             session.rows("update meta set value = ? where key = 'analyser'", (self.db.analyser,))
             session.rows("update meta set value = 0 where key = 'rebuilding'")
-            bump(session, "version")
+            session.changed({""})
 
 
 def slices(rows: Sequence[Any], size: int = SLICE) -> Iterator[Sequence[Any]]:

@@ -25,12 +25,12 @@ SLICE = 1_000
 def log_recall(db: Database, recalls: Sequence[Recall]) -> None:
     """Keep what was recalled."""
     kept = list(map(logged, recalls))
-    with db.engine.session(write=True, durable=False) as session:
-        _grow(session, sum(each.size for each in kept))
+    with db.engine.session(write=True, durable=False, projects=()) as session:
         for each in kept:
             number = session.value(f"{RECALL.insert('recall')} returning id", RECALL.write(each))
             hits = [(number, place, *HIT.write(hit)) for place, hit in enumerate(each.hits)]
             session.many(HIT.insert("recalled", "recall_id", "ordinal"), hits)
+        _grow(session, sum(each.size for each in kept))  # last: others wait for this row
 
 
 def prune_recalls(
@@ -53,7 +53,7 @@ def prune_recalls(
             lost.append(row)
             left -= size
     if lost:
-        with db.engine.session(write=True, durable=False) as session:
+        with db.engine.session(write=True, durable=False, projects={""}) as session:
             drop(db, session, lost)
     return len(lost)
 

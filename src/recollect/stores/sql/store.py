@@ -1,6 +1,6 @@
 """The contract over any SQL database: each question is a function of the module it is about."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
@@ -62,6 +62,7 @@ class SqlStore:
     facts = again(memories.facts)
     known = again(memories.known)
     browse = again(memories.browse)
+    conversations = again(memories.conversations)
     stats = again(memories.stats)
     erase = erasing.erase
 
@@ -108,8 +109,9 @@ class SqlStore:
         if self._is_current():
             return
         with Failures("making the word index again").kept():
-            rebuild.rebuild(self, unless=self._is_current)
-            self.words.settle(self.engine, whole=True)
+            if not rebuild.mark_new(self):
+                rebuild.rebuild(self, unless=self._is_current)
+                self.words.settle(self.engine, whole=True)
 
     def _is_current(self) -> bool:
         with self.engine.session() as session:
@@ -130,9 +132,9 @@ class SqlStore:
         return count
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, projects: Collection[str] | None = None) -> Iterator[None]:
         """Open a write transaction."""
-        with self.engine.session(write=True):
+        with self.engine.session(write=True, projects=projects):
             yield
         self._settle()
 

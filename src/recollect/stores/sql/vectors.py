@@ -9,7 +9,17 @@ from recollect.records import NO_FILTER, EmbeddedMemory, Filter, Generation, Mem
 from recollect.stores.contract import too_wide
 from recollect.stores.sql import contexts
 from recollect.stores.sql.codec import checksum, damaged
-from recollect.stores.sql.engine import OPEN, Admitted, Clause, Database, Session, VectorQuestion, ask, bump, state_of
+from recollect.stores.sql.engine import (
+    OPEN,
+    Admitted,
+    Clause,
+    Database,
+    Session,
+    VectorQuestion,
+    ask,
+    next_stamp,
+    state_of,
+)
 from recollect.stores.sql.filters import admitted, in_scope
 from recollect.vectors import WIDTH
 
@@ -80,25 +90,36 @@ def put_vectors(db: Database, generation: Generation, embedded: Sequence[Embedde
     """Keep vectors in place of older ones."""
     if not embedded and not _reweighs(db, generation):
         return 0
-    with db.engine.session(write=True) as session:
+    with db.engine.session(write=True, projects=_projects(db, generation, embedded)) as session:
         current = _current(db, session, embedded)
-        place(session, generation, current)
-        bump(session, "version")
-        stamp = session.value("select value from meta where key = 'vectors'")
+        stamp = place(session, generation, current)
+        session.changed({memory.project for memory, _ in current} or {""})
     if len(current) >= BULK or stamp % OFTEN == 0:
         db.scan.settle(db.engine, whole=len(current) >= BULK)
     return len(current)
 
 
-def place(session: Session, generation: Generation, current: Sequence[tuple[Memory, EmbeddedMemory]]) -> None:
-    """Keep the vectors of these memories in place of older ones, and make the context vectors around them anew."""
+def _projects(db: Database, generation: Generation, embedded: Sequence[EmbeddedMemory]) -> set[str] | None:
+    """Return the projects that get vectors; None where all context vectors are made again."""
+    if generation.context_weights is not None and _reweighs(db, generation):
+        return None
+    where = db.engine.member("id", [each.memory_id for each in embedded])
+    return {project for (project,) in ask(db, "select distinct project from memory", where)}
+
+
+def place(session: Session, generation: Generation, current: Sequence[tuple[Memory, EmbeddedMemory]]) -> int:
+    """Keep the vectors of these memories in place of older ones, and make the context vectors around them again.
+
+    Return the number of this change.
+    """
     number = _number(session, generation)
-    _replace(session, number, current)
+    stamp = _replace(session, number, current)
     text = session.value("select context_weights from generation where id = ?", (number,))
     if generation.context_weights not in (None, _weights(number, text)):
         contexts.reweigh(session, number, generation.context_weights)
     else:
         contexts.follow(session, [memory for memory, _ in current], generation=number)
+    return stamp
 
 
 def _reweighs(db: Database, generation: Generation) -> bool:
@@ -125,14 +146,14 @@ def _current(db: Database, session: Session, embedded: Sequence[EmbeddedMemory])
     return [(memory, each) for memory, each in pairs if memory is not None and memory.meaning == each.meaning]
 
 
-def _replace(session: Session, generation: int, current: Sequence[tuple[Memory, EmbeddedMemory]]) -> None:
+def _replace(session: Session, generation: int, current: Sequence[tuple[Memory, EmbeddedMemory]]) -> int:
     width = _width(session, generation)
     for passage in (passage for _, each in current for passage in each.passages):
         if len(passage.vector) != WIDTH * width:
             raise too_wide(passage.vector, width)
     gone = [(generation, memory.id) for memory, _ in current]
     session.many("delete from vector where generation_id = ? and memory_id = ?", gone)
-    stamp = bump(session, "vectors")
+    stamp = next_stamp(session)
     rows = [
         (generation, memory.id, ordinal, passage.start, passage.stop, passage.vector, stamp)
         for memory, each in current
@@ -141,6 +162,7 @@ def _replace(session: Session, generation: int, current: Sequence[tuple[Memory, 
     names = "generation_id, memory_id, ordinal, start, stop, embedding, stamp, checksum"
     sealed = [(*row, checksum_of(row[:6])) for row in rows]
     session.many(f"insert into vector ({names}) values (?, ?, ?, ?, ?, ?, ?, ?)", sealed)
+    return stamp
 
 
 def checksum_of(row: Sequence[Any]) -> int:
@@ -155,8 +177,8 @@ def drop_vectors(db: Database, fingerprint: str) -> int:
         count: int = session.value("select count(distinct memory_id) from vector where generation_id = ?", (number,))
         session.rows("delete from vector where generation_id = ?", (number,))
         session.rows("delete from generation where id = ?", (number,))
-        bump(session, "vectors")
-        bump(session, "version")
+        next_stamp(session)
+        session.changed({""})
     return count
 
 

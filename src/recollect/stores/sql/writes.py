@@ -1,9 +1,9 @@
 """Writing: the rows of one transaction, gathered so that each table is written in one go."""
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, assert_never
+from typing import Any, TypeGuard, assert_never
 
 from msgspec.structs import replace
 
@@ -30,7 +30,7 @@ from recollect.stores.change import born, changed, feedback_detail, reinforcemen
 from recollect.stores.contract import unknown, unknown_fact
 from recollect.stores.sql import contexts, vectors
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, checksum
-from recollect.stores.sql.engine import Database, Session, bump, made_by
+from recollect.stores.sql.engine import LARGEST_ID, Clause, Database, Session, ask, made_by, next_stamp, state_of
 from recollect.stores.sql.memories import load, wordings
 
 TABLES: Mapping[str, str] = {
@@ -44,43 +44,69 @@ TABLES: Mapping[str, str] = {
     ),
     "minhash": "insert into minhash (key, memory_id) values (?, ?)",
 }
-LARGEST_ID = 2**63
-"""Ids are below this."""
-TAKEN = "update meta set value = value where key in ('newest', 'newest_fact') returning key, value"
-"""Reads the last ids given, and keeps everybody else from giving any until this transaction ends."""
 SLICE = 200
 """How many documents without tokens are indexed after a write."""
-SIZES = ("documents", "stem_length", "exact_length", "code")
-GROW = (
-    f"insert into collection_stats (project, {', '.join(SIZES)}) values (?, ?, ?, ?, ?) on conflict (project) "
-    f"do update set {', '.join(f'{name} = collection_stats.{name} + excluded.{name}' for name in SIZES)}"
-)
 
 
 def apply(db: Database, writes: Sequence[Write], *, at: datetime) -> tuple[int, ...]:
     """Do *writes*, all or none."""
     if not writes:
         return ()
-    with db.engine.session(write=True) as session:
-        writer = Writer(db, session)
+    with db.engine.session(write=True, projects=_projects(db, writes)) as session:
+        inserted = [write for write in writes if isinstance(write, Insert)]
+        writer = Writer(db, session, memories=len(inserted), facts=sum(len(each.facts or ()) for each in inserted))
         touched = tuple(writer.do(write, at) for write in writes)
         writer.flush()
-        bump(session, "version")
+        session.changed(writer.projects)
     return touched
+
+
+def _projects(db: Database, writes: Sequence[Write]) -> set[str] | None:
+    """Return the projects that *writes* concern; None where rows are put back by their ids."""
+    if any(isinstance(write, Reinstate) for write in writes):
+        return None
+    found = {write.memory.project for write in writes if isinstance(write, Insert | Revise)}
+    ids = [write.memory.id if isinstance(write, Revise) else write.id for write in writes if _names_memory(write)]
+    facts = [write.id for write in writes if isinstance(write, ReinforceFact)]
+    if ids or facts:
+        mine = db.engine.member("m.id", ids)
+        stating = db.engine.member("f.id", facts)
+        where = f"{mine.sql} or m.id in (select f.memory_id from fact f where {stating.sql})"
+        rows = ask(db, "select distinct m.project from memory m", Clause(where, (*mine.values, *stating.values)))
+        found.update(project for (project,) in rows)
+    return found
+
+
+def _names_memory(write: Write) -> TypeGuard[Revise | Merge | Forget | Restore | Feedback]:
+    return isinstance(write, Revise | Merge | Forget | Restore | Feedback)
 
 
 class Writer:
     """Write inside an open transaction; `flush` puts down what was gathered."""
 
-    def __init__(self, db: Database, session: Session) -> None:
+    def __init__(self, db: Database, session: Session, *, memories: int = 0, facts: int = 0) -> None:
         self._db = db
         self._session = session
         self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
         self._tokens: list[tuple[int, TokenizedMemory]] = []
         self._growth: dict[str, list[tuple[int, ...]]] = defaultdict(list)
-        newest = dict(session.rows(TAKEN))
-        self._newest, self._newest_fact = newest["newest"], newest["newest_fact"]
+        self._ids = {"newest": deque[int](), "newest_fact": deque[int]()}
+        self._expected = {"newest": memories, "newest_fact": facts}
+        self._newest = 0
         self._is_index_ours = made_by(session) == db.analyser
+        self.projects: set[str] = set()
+        """The projects of all that was written."""
+
+    def _id(self, counter: str) -> int:
+        """Return the next id; those that are expected to be needed are taken in one go."""
+        if not self._ids[counter]:
+            wanted = {name: many for name, many in self._expected.items() if many} | {
+                counter: max(1, self._expected[counter])
+            }
+            self._expected = dict.fromkeys(self._expected, 0)
+            for name, numbers in self._session.numbers(**wanted).items():
+                self._ids[name].extend(numbers)
+        return self._ids[counter].popleft()
 
     def do(self, write: Write, at: datetime) -> int:
         """Do one *write* and return the id it touched."""
@@ -100,20 +126,21 @@ class Writer:
         assert_never(write)
 
     def flush(self) -> None:
-        """Put down everything gathered; ids are counted first, as no row has one that was not given."""
-        newest = [(self._newest, "newest"), (self._newest_fact, "newest_fact")]
-        if max(self._newest, self._newest_fact) >= LARGEST_ID:
-            raise StoreError("the store has no ids left", hint="export it and import that into a new store")
-        self._session.many("update meta set value = ? where key = ?", newest)
-        for name, sql in TABLES.items():
-            if self._rows[name]:
-                self._session.many(sql, self._rows[name])
-                self._rows[name] = []
-        if self._tokens:
-            self._db.words.add(self._session, self._tokens)
-            self._tokens = []
-        self._session.many(GROW, [(name, *map(sum, zip(*sizes, strict=True))) for name, sizes in self._growth.items()])
-        self._growth.clear()
+        """Put down everything gathered."""
+        with self._session.batch():
+            for name, sql in TABLES.items():
+                if self._rows[name]:
+                    self._session.many(sql, self._rows[name])
+                    self._rows[name] = []
+            if self._tokens:
+                self._db.words.add(self._session, self._tokens)
+                self._tokens = []
+            if self._growth:
+                growth = {
+                    name: [*map(sum, zip(*sizes, strict=True)), len(sizes)] for name, sizes in self._growth.items()
+                }
+                self._session.count(growth)
+                self._growth.clear()
 
     def index(self, row: int, memory: Memory, tokens: TokenizedMemory) -> None:
         """Make *memory* findable by the id *row*.
@@ -124,7 +151,7 @@ class Writer:
         if not self._is_index_ours:
             self._rows["document"].append((row, memory.project, memory.superseded_by is not None, 0, 0, 0))
             self._growth[memory.project].append((1, 0, 0, 0))
-            bump(self._session, "seq")  # so that others notice
+            self._session.numbers(seq=1)  # so that others notice
             return
         stems, exacts = sum(map(len, tokens.stem.values())), sum(map(len, tokens.exact.values()))
         superseded = memory.superseded_by is not None
@@ -141,8 +168,8 @@ class Writer:
             self.index(memory.id, memory, self._db.analyse(memory, variants))
 
     def _insert(self, write: Insert, at: datetime) -> int:
-        self._newest += 1
-        row, memory = self._newest, write.memory
+        row, memory = self._id("newest"), write.memory
+        self.projects.add(memory.project)
         dates = {
             "created_at": born(memory, at),
             "updated_at": at,
@@ -156,16 +183,24 @@ class Writer:
         return self._log(row, "add", at, write.detail)
 
     def _reinstate(self, write: Reinstate) -> int:
-        row = write.memory.id or self._newest + 1
-        old = self._cleared(row) if row <= self._newest else None
-        self._newest = max(self._newest, row)
+        row = write.memory.id or self._id("newest")
+        self._newest = self._newest or state_of(self._session).counters["newest"]
+        old = self._cleared(row) if write.memory.id and row <= self._newest else None
+        if row > self._newest:
+            self._require_id(row)
+            self._session.count_on({"newest": row})
+            self._newest = row
         memory = replace(write.memory, id=row)
+        self.projects.update((memory.project, *([old.project] if old is not None else ())))
         self._rows["wording"] += [_wording(row, at, text) for at, text in enumerate(write.wordings, start=1)]
         self._rows["event"] += [EVENT.write(event, memory_id=row) for event in write.events]
         for fact in write.facts:
-            number = fact.id or self._newest_fact + 1
-            self._newest_fact = max(self._newest_fact, number)
+            number = fact.id or self._id("newest_fact")
             self._rows["fact"].append(FACT.write(fact, id=number, memory_id=row))
+        highest = max((fact.id for fact in write.facts), default=0)
+        if highest:
+            self._require_id(highest)
+            self._session.count_on({"newest_fact": highest})
         if old is not None:
             self.flush()
             self._replace(old, memory)
@@ -180,6 +215,10 @@ class Writer:
             vectors.place(self._session, generation, [(memory, made)])
         return row
 
+    def _require_id(self, row: int) -> None:
+        if row >= LARGEST_ID:
+            raise StoreError("the store has no ids left", hint="export it and import that into a new store")
+
     def _cleared(self, row: int) -> Memory | None:
         """Return the memory that has the id *row*, if one has, with nothing left of what belongs to it."""
         self.flush()
@@ -191,6 +230,8 @@ class Writer:
     def _change(self, write: Revise | Merge | Forget | Restore, at: datetime) -> int:
         row = write.memory.id if isinstance(write, Revise) else write.id
         old = self._existing(row)
+        if isinstance(write, Revise):
+            self.projects.add(write.memory.project)
         if isinstance(write, Merge) and write.wording is not None:
             self._add_wording(row, write.wording)
         if isinstance(write, Revise) and write.facts is not None:
@@ -204,10 +245,15 @@ class Writer:
         return row
 
     def _existing(self, row: int) -> Memory:
-        found = self._session.rows(f"select {MEMORY.columns('m')} from memory m where m.id = ?", (row,))
-        if not found:
-            raise unknown(row)
-        return MEMORY.read(found[0])
+        """Return the memory *row*, which nobody else changes until the end."""
+        while True:
+            found = self._session.rows(f"select {MEMORY.columns('m')} from memory m where m.id = ?", (row,))
+            if not found:
+                raise unknown(row)
+            memory = MEMORY.read(found[0])
+            if not self._session.lock_projects([memory.project]):
+                self.projects.add(memory.project)
+                return memory
 
     def _add_wording(self, row: int, wording: str) -> None:
         last = self._session.value("select coalesce(max(ordinal), 0) from wording where memory_id = ?", (row,))
@@ -223,8 +269,7 @@ class Writer:
 
     def _state(self, write: Insert | Revise, before: Sequence[Fact], row: int, at: datetime) -> None:
         for fact in stated(write, before, row=row, at=at) if write.facts else ():
-            self._newest_fact += not fact.id
-            self._rows["fact"].append(FACT.write(fact, id=fact.id or self._newest_fact))
+            self._rows["fact"].append(FACT.write(fact, id=fact.id or self._id("newest_fact")))
 
     def _reinforce(self, write: ReinforceFact) -> int:
         found = self._session.rows(f"select {FACT.columns('f')} from fact f where f.id = ?", (write.id,))
@@ -232,6 +277,7 @@ class Writer:
             raise unknown_fact(write.id)
         fact = replace(FACT.read(found[0]), confidence=write.confidence, last_reinforced=write.last_reinforced)
         self._session.rows(FACT.update("fact"), (*FACT.write(fact), fact.id))
+        self._existing(fact.memory_id)
         return fact.memory_id
 
     def _replace(self, old: Memory, new: Memory) -> None:
@@ -243,7 +289,7 @@ class Writer:
         if old.meaning != new.meaning:
             sql = "delete from vector where generation_id in (select id from generation) and memory_id = ?"
             self._session.rows(sql, (new.id,))
-            bump(self._session, "vectors")
+            next_stamp(self._session)
         self.unindex(old)
         if new.deleted_at is None:
             variants = wordings(self._db, [new.id], scope=ALL_PROJECTS).get(new.id, ())
@@ -279,8 +325,9 @@ def index_missing(db: Database) -> None:
         writer = Writer(db, session)
         for memory in load(db, missing, scope=ALL_PROJECTS).values():
             writer.renew(memory)
+            writer.projects.add(memory.project)
         writer.flush()
-        bump(session, "version")
+        session.changed(writer.projects)
 
 
 def _wording(row: int, ordinal: int, text: str) -> tuple[Any, ...]:

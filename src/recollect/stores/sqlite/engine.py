@@ -4,7 +4,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -14,7 +14,7 @@ import apsw
 from recollect.errors import InputError, RecollectError, RowDamaged, StoreBusy, StoreDamaged, StoreError
 from recollect.files import lock_file, unlock_file
 from recollect.records import Progress
-from recollect.stores.sql.engine import OPEN, Clause, Engine
+from recollect.stores.sql.engine import ADD_TO_TOTALS, LARGEST_ID, OPEN, READ_STATE, SIZES, Clause, Engine, count_more
 from recollect.stores.sql.index.folder import SegmentFolder
 from recollect.stores.sqlite import copies, pages
 from recollect.stores.sqlite.connections import Connections
@@ -94,6 +94,40 @@ class SqliteSession:
         """Run *sql* once for each of *rows*."""
         if rows:
             self.db.executemany(sql, rows)
+
+    def batch(self) -> AbstractContextManager[object]:
+        """Run statements as they come: a file is not far away."""
+        return nullcontext()
+
+    def numbers(self, **counts: int) -> Mapping[str, Sequence[int]]:
+        """Return the next numbers of some counters of `meta`."""
+        found: dict[str, Sequence[int]] = {}
+        for key, many in counts.items():
+            given = self.value("select value from meta where key = ?", (key,))
+            if isinstance(given, int) and given + many >= LARGEST_ID:
+                raise StoreError("the store has no ids left", hint="export it and import that into a new store")
+            last = count_more(self, key, many) if many else 0
+            found[key] = range(last - many + 1, last + 1)
+        return found
+
+    def count_on(self, counters: Mapping[str, int]) -> None:
+        """Let counters of `meta` go on behind these values."""
+        rows = [(value, key) for key, value in counters.items()]
+        self.many("update meta set value = max(value, ?) where key = ?", rows)
+
+    def lock_projects(self, projects: Collection[str]) -> bool:  # noqa: ARG002
+        """Do nothing: a file has one writer."""
+        return False
+
+    def count(self, projects: Mapping[str, Sequence[int]]) -> None:
+        """Add to the totals of *projects*."""
+        self.many(ADD_TO_TOTALS, [(name, *sizes[: len(SIZES)]) for name, sizes in projects.items()])
+
+    def changed(self, projects: Collection[str]) -> None:  # noqa: ARG002
+        """Let the version grow."""
+        count_more(self, "version", 1)
+
+    state_statement, own_number, analyser = READ_STATE, 0, -1
 
     @property
     def is_writing(self) -> bool:
@@ -209,7 +243,13 @@ class SqliteEngine:
         finally:
             self.give_back(session)
 
-    def session(self, *, write: bool = False, durable: bool = True) -> AbstractContextManager[SqliteSession]:
+    def session(
+        self,
+        *,
+        write: bool = False,
+        durable: bool = True,
+        projects: Collection[str] | None = None,  # noqa: ARG002
+    ) -> AbstractContextManager[SqliteSession]:
         """Open a transaction, or join the one that is open in this thread."""
         return self._writing(durable=durable) if write else _Reading(self)
 

@@ -12,10 +12,11 @@ from recollect.operations import OPERATIONS
 from recollect.operations.answer import Answer, Operation
 from recollect.operations.request import Call, Parameter, read_id
 from recollect.operations.rights import Rights
-from recollect.recollection import Recollection, in_foreground
+from recollect.recollection import Recollection
 from recollect.records import Progress, Trust
 from recollect.surfaces.serve.tracing import span
 from recollect.trust import TRUST_LEVELS, level, may_change
+from recollect.workspace import in_foreground
 
 T = TypeVar("T")
 MAX_DIMENSIONS: Final = 65_536

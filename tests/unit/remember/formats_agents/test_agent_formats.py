@@ -131,7 +131,8 @@ def test_a_question_finds_the_turn_with_its_speaker_and_its_date(
 ) -> None:
     db.import_(SAMPLES[sample][1](tmp_path))
 
-    found = db.search(question).hits[0].memory
+    hits = db.search(question, type="note").hits
+    found = hits[0].memory
 
     assert found.content.startswith(turn)
     assert found.observed_at is not None
@@ -328,7 +329,9 @@ def test_a_rollout_keeps_messages_once_and_counts_the_rest(tmp_path: Path) -> No
     assert [memory.content for memory in parsed.memories] == [
         "user: Which port does the mail relay listen on?",
         "assistant: The relay listens on port 2525, not on 25.",
+        "The relay listens on port 2525, not on 25.",
     ]
+    assert [memory.type for memory in parsed.memories] == ["note", "note", "fact"]
     assert parsed.memories[1].metadata == {
         "cwd": "/srv/mailer",
         "branch": "main",
@@ -343,7 +346,7 @@ def test_the_same_rollout_plain_and_packed_is_the_same_memories(db: Recollection
     report = db.import_(SAMPLES["codex packed"][1](tmp_path))
 
     assert report.memories["new"] == 0
-    assert len(db.list().memories) == 2
+    assert len(db.list().memories) == 3
 
 
 def test_the_first_form_of_rollouts_and_the_request_behind_an_editors_context_are_read(tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ def test_a_cached_answer_is_logged_for_each_session_that_asks(db: Recollection) 
         db.search("when do we deploy", session=session)
     db.flush()
 
-    assert {each.session for each in db.recalls()} == {"one", "two"}
+    assert {each.session for each in db.log.recent()} == {"one", "two"}
 
 
 # --- one search for equal concurrent requests -----------------------------------------------
@@ -331,7 +331,7 @@ def test_the_five_most_frequent_queries_are_warmed_for_the_current_version_and_n
         for _ in range(number + 1):
             db.search(f"deploy {number}", session="s")
     db.flush()
-    logged = len(db.recalls(limit=1000))
+    logged = len(db.log.recent(limit=1000))
 
     cache.warm()
     fresh = cache.executed
@@ -343,7 +343,7 @@ def test_the_five_most_frequent_queries_are_warmed_for_the_current_version_and_n
         db.search(f"deploy {number}")
 
     assert (fresh, warmed) == (7, 7 + 5)  # nothing expires before the next round, until something is written
-    assert len(db.recalls(limit=1000)) == logged
+    assert len(db.log.recent(limit=1000)) == logged
     assert cache.executed == warmed + 2
 
 

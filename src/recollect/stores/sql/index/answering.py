@@ -8,10 +8,10 @@ from typing import Any, Final, Protocol, TypeVar
 
 from recollect.lazy import Bounded
 from recollect.records import NO_FILTER, Form, NearWords, Scope, Traits, WordHits, WordQuery
-from recollect.stores.bm25 import matching, rank, stats_of, thousandths
-from recollect.stores.sql.engine import Session, WordQuestion
+from recollect.stores.bm25 import matching, rank, stats_of
+from recollect.stores.sql.engine import Engine, Session, WordQuestion
 from recollect.stores.sql.index.folder import SegmentFolder
-from recollect.stores.sql.index.marks import Mark, require_texts
+from recollect.stores.sql.index.marks import Mark, read_mark, require_texts
 from recollect.stores.token_text import TokenText, frequencies_in, postings_in, spaced, vocabulary_of
 from recollect.stores.vocabulary import holding_among, near_among
 
@@ -21,6 +21,8 @@ TINY: Final = 64
 """Up to how many it is not worth it even where NumPy is loaded."""
 STATES: Final = 4
 """How many states are kept: readers of an older one go on beside those of the newest."""
+MAX_BEHIND: Final = 64
+"""How many changes of the index a writer reads by itself, each time again, before a state is kept for all."""
 KEPT: Final = 16
 """How many answers to smaller questions are kept with the newest state."""
 Kept = TypeVar("Kept")
@@ -110,11 +112,11 @@ class Texts:
         version: int,
     ) -> WordHits:
         """Return the best documents."""
-        documents, weights = self._searched(asked), thousandths(query.weights)
+        documents = self._searched(asked)
         stats = self.memo.kept((asked.scope, version), asked.stats)
         return rank(
             query,
-            read=lambda leaf: postings_in(leaf, documents, weights),
+            read=lambda leaf: postings_in(leaf, documents, query.weights),
             stats=stats + stats_of(asked.extra),
             admits=lambda rows: self._admitted(rows, asked),
             limit=limit,
@@ -124,8 +126,8 @@ class Texts:
 
     def matching(self, query: WordQuery, asked: WordQuestion, *, version: int) -> Collection[int]:  # noqa: ARG002
         """Return all documents that match and are wanted."""
-        documents, weights = self._searched(asked), thousandths(query.weights)
-        found = matching(query, read=lambda leaf: postings_in(leaf, documents, weights))
+        documents = self._searched(asked)
+        found = matching(query, read=lambda leaf: postings_in(leaf, documents, query.weights))
         return self._admitted(found, asked)
 
     def traits(self, ids: Sequence[int]) -> Mapping[int, Traits]:  # noqa: ARG002
@@ -162,15 +164,17 @@ class Texts:
 def read_texts(session: Session, mark: Mark, base: Texts | None, *, has_written: bool) -> Texts:
     """Return all documents as texts, those that *base* has not read yet read now."""
     documents = {} if base is None else dict(base.documents)
-    since = 0 if base is None else base.mark.seq
+    unseen = "true"
     if base is not None:
-        for (row,) in session.rows("select id from removed where seq > ?", (since,)):
-            documents.pop(row, None)
+        unseen = base.mark.snapshot.unseen("t.seq")
+        if mark.may_have_removed_since(base.mark):
+            for (row,) in session.rows(f"select t.id from removed t where {unseen}"):
+                documents.pop(row, None)
     sql = (
         "select t.id, d.project, d.superseded, t.stem, t.exact, d.stem_length, d.exact_length "
-        "from tokens t join document d on d.id = t.id where t.seq > ?"
+        f"from tokens t join document d on d.id = t.id where {unseen}"
     )
-    for row, project, superseded, stem, exact, *lengths in session.rows(sql, (since,)):
+    for row, project, superseded, stem, exact, *lengths in session.rows(sql):
         require_texts(row, stem, exact)
         documents[row] = TokenText(project, bool(superseded), spaced(stem), spaced(exact), *lengths)
     return Texts(mark, documents, has_written=has_written)
@@ -183,6 +187,7 @@ class Cache:
         self._folder = folder
         self._states: list[Answering] = []
         self.has_met_damage = False
+        self.is_behind = False
         self._begin()
 
     def _begin(self) -> None:
@@ -214,7 +219,16 @@ class Cache:
         if last is None or not _is_same(last.mark, mark):
             last = self._made(session, mark, has_written=True, last=last)
             session.uncommitted[self] = last
+            if session.own_number:  # it is not kept, because it may have read newer rows than those of its mark
+                self.is_behind |= all(mark.seq - each.mark.seq > MAX_BEHIND for each in self._states)
         return last
+
+    def catch_up(self, engine: Engine) -> None:
+        """Read what was written since the newest state that others may use, where writers meet much of that."""
+        if self.is_behind:
+            self.is_behind = False
+            with engine.session() as session:
+                self.at(session, session.kept(read_mark), has_written=False)
 
     def _found(self, mark: Mark) -> Answering | None:
         for each in self._states:
@@ -229,13 +243,18 @@ class Cache:
         return state.is_intact()
 
     def _made(self, session: Session, mark: Mark, *, has_written: bool, last: Answering | None = None) -> Answering:
-        documents: int = session.value("select coalesce(sum(documents), 0) from collection_stats")
+        documents = mark.documents
+        if documents is None:
+            documents = session.value("select coalesce(sum(documents), 0) from collection_stats")
         states = [*([] if last is None else [last]), *self._states]
-        older = [each for each in states if each.mark.lineage == mark.lineage and each.mark.seq <= mark.seq]
+        older = [each for each in states if _leads_to(each.mark, mark)]
         small = TINY if "numpy" in sys.modules else SMALL
         if documents <= small and not mark.segments:
             base = next((each for each in older if isinstance(each, Texts)), None)
             made = read_texts(session, mark, base, has_written=has_written)
+            if base is not None and session.own_number:
+                made.unindexed = base.unindexed
+                return made
             if base is not None and len(made.documents) != documents:  # the note of a removal is gone
                 made = read_texts(session, mark, None, has_written=has_written)
             made.unindexed = documents - len(made.documents)
@@ -249,9 +268,10 @@ class Cache:
 
         base = next((each for each in older if isinstance(each, Parts)), None)
         made = read_parts(session, mark, base, self._folder, has_written=has_written)
-        if base is not None and made.documents != documents:
+        is_approximate = base is not None and bool(session.own_number)  # others may have written since it was counted
+        if base is not None and made.documents != documents and not is_approximate:
             made = read_parts(session, mark, None, self._folder, has_written=has_written)
-        made.unindexed = documents - made.documents
+        made.unindexed = base.unindexed if base is not None and is_approximate else documents - made.documents
         self.has_met_damage = made.has_met_damage
         return made
 
@@ -269,6 +289,11 @@ class Cache:
         from recollect.stores.sql.index.parts import damaged_segments  # noqa: PLC0415
 
         yield from damaged_segments(session, mark, self._folder, deep=deep)
+
+
+def _leads_to(old: Mark, new: Mark) -> bool:
+    """Tell whether the state *new* can be made from *old*: tombstones since then are all there."""
+    return old.lineage == new.lineage and old.seq <= new.seq and old.snapshot.settled >= new.pruned
 
 
 def _is_same(one: Mark, other: Mark) -> bool:

@@ -41,6 +41,8 @@ class LogState(Struct, frozen=True, kw_only=True):
     dimensions: int = 0
     start: int = 0
     """No row has a number as low as this."""
+    is_sparse: bool = False
+    """Most numbers are those of no row."""
 
     @property
     def gaps(self) -> list[tuple[int, int]]:

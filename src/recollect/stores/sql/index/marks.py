@@ -1,5 +1,6 @@
 """Which state of the rows a transaction sees: how far their numbers go, and which segments hold them."""
 
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final
 
@@ -7,11 +8,13 @@ from msgspec import Struct
 
 from recollect.errors import StoreDamaged
 from recollect.records import FIELDS
-from recollect.stores.sql.engine import Session, state_of
+from recollect.stores.sql.engine import RowSnapshot, Session, state_of
 from recollect.stores.sql.index.log import Segment
 
 LINES: Final = len(FIELDS) - 1
-_COUNTED: Final = ("version", "seq", "lineage")
+REMOVED: Final = "select r.seq, r.id, t.seq from removed r left join tokens t on t.id = r.id"
+"""Reads tombstones: their number, the document, and which number its row has now, if any."""
+_COUNTED: Final = ("version", "seq", "lineage", "pruned", "documents", "last_removed")
 
 
 class Mark(Struct, frozen=True, kw_only=True):
@@ -21,6 +24,17 @@ class Mark(Struct, frozen=True, kw_only=True):
     seq: int
     lineage: int
     segments: tuple[Segment, ...]
+    snapshot: RowSnapshot
+    pruned: int = 0
+    """Tombstones up to this number are gone."""
+    documents: int | None = None
+    """How many documents there are, where that is known."""
+    last_removed: int | None = None
+    """The highest number of a tombstone, where that is known."""
+
+    def may_have_removed_since(self, old: "Mark") -> bool:
+        """Tell whether there may be tombstones that the state *old* has not seen."""
+        return self.last_removed is None or self.last_removed > old.snapshot.settled
 
 
 def read_mark(session: Session) -> Mark:
@@ -33,7 +47,9 @@ def read_mark(session: Session) -> Mark:
             for upto, after, name, rows in state.segments
         ]
         listed.sort(key=attrgetter("upto", "after", "name"))
-        return Mark(**counters, segments=tuple(listed))
+        last = counters["seq"]
+        snapshot = state.snapshot or RowSnapshot(settled=last, highest=last, is_sparse=False)
+        return Mark(**counters, segments=tuple(listed), snapshot=snapshot)
     except (TypeError, ValueError) as error:
         raise StoreDamaged("the counters of the word index are damaged", hint="run: recollect reindex") from error
 
@@ -42,3 +58,12 @@ def require_texts(row: int, *texts: object) -> None:
     """Refuse what cannot be the tokens of a document: texts with a line for each field."""
     if not all(isinstance(text, str) and text.count("\n") == LINES for text in texts):
         raise StoreDamaged(f"the tokens of memory {row} are damaged", hint="run: recollect reindex")
+
+
+def gone_from_span(tombstones: Iterable[tuple[int, int, int | None]], after: int, upto: int) -> list[int]:
+    """Return the documents that a segment of the rows numbered above *after* up to *upto* holds no more.
+
+    Transactions are numbered when they begin, so a tombstone may have a higher number than the row that came later. A
+    row that is there with a number of the segment is alive in it.
+    """
+    return [row for seq, row, now in tombstones if seq > upto and not (now is not None and after < now <= upto)]

@@ -19,7 +19,7 @@ from recollect.stores.segments.damage import SegmentDamaged
 from recollect.stores.segments.files import load, verify
 from recollect.stores.segments.merge import merge
 from recollect.stores.segments.part import Mask, Part, Whole
-from recollect.stores.segments.ranking import Searched, View
+from recollect.stores.segments.ranking import PartView, Searcher
 from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
 from recollect.stores.segments.spellings import containing, near
 from recollect.stores.sql.codec import ranked
@@ -27,7 +27,7 @@ from recollect.stores.sql.engine import Session, WordQuestion
 from recollect.stores.sql.index.answering import Memo
 from recollect.stores.sql.index.folder import SegmentFolder, SegmentUnavailable
 from recollect.stores.sql.index.log import Segment, uncovered
-from recollect.stores.sql.index.marks import Mark, require_texts
+from recollect.stores.sql.index.marks import REMOVED, Mark, gone_from_span, require_texts
 from recollect.stores.sql.index.masks import by_columns, in_columns
 from recollect.stores.vocabulary import LEAST, nearest
 
@@ -40,10 +40,10 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _TYPES: Final = {"text": str, "whole": int, "real": float, "flag": bool}
 _DATES: Final = frozenset({"happened_at", "created_at", "updated_at"})
 _ROWS: Final = (
-    "select t.id, d.project, d.superseded, d.code, t.stem, t.exact, "
+    "select t.seq, t.id, d.project, d.superseded, d.code, t.stem, t.exact, "
     f"{ranked(', '.join(f'm.{name}' for name in COLUMNS))} "
     "from tokens t cross join document d on d.id = t.id cross join memory m on m.id = t.id "
-    "where t.seq > ? and t.seq <= ? order by t.seq"
+    "where t.seq > ? and t.seq <= ?"
 )
 VERIFIED: Final = 8_192
 """Up to how many documents a segment is compared with its checksums whenever it is opened."""
@@ -53,13 +53,20 @@ _traits: Callable[[Any], Traits] = partial(tuple.__new__, Traits)
 """Traits from all their fields; `Traits._make` takes twice as long."""
 
 
+NOTHING: Final[Mapping[int, int]] = {}
+
+
 class Piece(Struct, frozen=True, kw_only=True):
-    """A part that holds the rows numbered after *after* up to *upto*; a segment has a name."""
+    """A segment, which has a name and holds the rows numbered above *after* up to *upto*; or rows in memory.
+
+    Of rows in memory the *numbers* are known, by id.
+    """
 
     part: Part
-    after: int
-    upto: int
+    after: int = 0
+    upto: int = 0
     name: str = ""
+    numbers: Mapping[int, int] = NOTHING
     alive: Mask | None = None
     dead: int = 0
 
@@ -144,18 +151,18 @@ class Parts:
         wanted = np.array(ids, dtype=np.int64)
         return {each.id: each for piece in self.pieces for each in traits_in(piece.part, piece.rows_of(wanted))}
 
-    def _asked(self, asked: WordQuestion, version: int) -> tuple[Searched, CollectionStats]:
+    def _asked(self, asked: WordQuestion, version: int) -> tuple[Searcher, CollectionStats]:
         """Return what a question is about, and how much that is; what no table of words holds is a part of its own."""
         found = self.memo.kept((asked.scope, asked.where, version), lambda: self._read(asked))
         if not asked.extra:
             return found
         searched, stats = found
         part = build([index_row(row, "", tokens) for row, tokens in asked.extra.items()])
-        extra = View(part=part, admitted=mask_of(part, asked.admitted()))
-        return Searched([*searched.views, extra]), stats + stats_of(asked.extra)
+        extra = PartView(part=part, admitted=mask_of(part, asked.admitted()))
+        return Searcher([*searched.views, extra]), stats + stats_of(asked.extra)
 
-    def _read(self, asked: WordQuestion) -> tuple[Searched, CollectionStats]:
-        return Searched(self._views(asked.scope, self._admitted(asked))), asked.stats()
+    def _read(self, asked: WordQuestion) -> tuple[Searcher, CollectionStats]:
+        return Searcher(self._views(asked.scope, self._admitted(asked))), asked.stats()
 
     def _admitted(self, asked: WordQuestion) -> list[Mask | None]:
         """Return which rows of each piece may be hits."""
@@ -166,9 +173,9 @@ class Parts:
             masks = [mask_of(piece.part, wanted) for piece in self.pieces]
         return [_both(mask, piece.alive) for mask, piece in zip(masks, self.pieces, strict=True)]
 
-    def _views(self, scope: Scope, admitted: Sequence[Mask | None]) -> list[View]:
+    def _views(self, scope: Scope, admitted: Sequence[Mask | None]) -> list[PartView]:
         return [
-            View(part=piece.part, start=start, stop=stop, alive=piece.alive, admitted=mask)
+            PartView(part=piece.part, start=start, stop=stop, alive=piece.alive, admitted=mask)
             for piece, mask in zip(self.pieces, admitted, strict=True)
             for start, stop in piece.part.ranges(scope.projects)
         ]
@@ -222,18 +229,53 @@ def read_parts(
 ) -> Parts:
     """Return the parts that hold all rows, with as much of *base* as still holds."""
     segments = list(_segments(mark, base, folder))
-    tail = [piece for piece in (base.pieces if base is not None else ()) if not piece.name]
-    covered = [(piece.after, piece.upto) for piece in segments]
-    tail = [piece for piece in tail if not any(piece.after < upto and after < piece.upto for after, upto in covered)]
-    held = segments + tail
+    spans = [(piece.after, piece.upto) for piece in segments]
+    if base is not None and _lost(base, spans):
+        base = None
+    tail = [] if base is None else [_outside(piece, spans, base) for piece in base.pieces if not piece.name]
+    unseen = "true" if base is None else base.mark.snapshot.unseen("t.seq")
     fresh = [
-        piece
-        for after, upto in uncovered([(piece.after, piece.upto) for piece in held], mark.seq)
-        for piece in _read(session, after, upto)
+        (number, row)
+        for after, upto in uncovered(spans, LAST_NUMBER)
+        for number, row in _numbered_rows(session, after, upto, unseen)
     ]
-    pieces = _without_removed(session, held, 0 if base is None else base.mark.seq, base)
-    joined = _joined(sorted([*(piece for piece in pieces if not piece.name), *fresh], key=lambda piece: piece.after))
+    pieces = _without_removed(session, mark, [*segments, *tail], base)
+    if has_written:  # it may have read rows before that came after its snapshot
+        held = {row: number for piece in pieces for row, number in _living_numbers(piece)}
+        fresh = [(number, row) for number, row in fresh if held.get(row.id) != number]
+    new = [Piece(part=build([row for _, row in fresh]), numbers={row.id: at for at, row in fresh})] if fresh else []
+    joined = _joined([*(piece for piece in pieces if not piece.name), *new])
     return Parts(mark, [*(piece for piece in pieces if piece.name), *joined], has_written=has_written)
+
+
+LAST_NUMBER: Final = 2**63 - 1
+
+
+def _lost(base: Parts, spans: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether rows that *base* has in a segment are in none any more."""
+    gaps = uncovered(spans, LAST_NUMBER)
+    return any(after < piece.upto and piece.after < upto for piece in base.pieces if piece.name for after, upto in gaps)
+
+
+def _outside(piece: Piece, spans: Sequence[tuple[int, int]], base: Parts) -> Piece:
+    """Return *piece* without the rows that segments hold now, or that the transaction itself may change again."""
+    own = base.mark.snapshot.own
+    if not own and spans == [(each.after, each.upto) for each in base.pieces if each.name]:
+        return piece
+    return piece.without(
+        [
+            row
+            for row, number in piece.numbers.items()
+            if (own and number == own) or any(after < number <= upto for after, upto in spans)
+        ]
+    )
+
+
+def _living_numbers(piece: Piece) -> Iterator[tuple[int, int]]:
+    """Yield the ids and numbers of the rows in memory that are alive."""
+    if piece.numbers:
+        ids = piece.part.ids if piece.alive is None else piece.part.ids[piece.alive]
+        yield from ((row, piece.numbers[row]) for row in ids.tolist())
 
 
 def _segments(mark: Mark, base: Parts | None, folder: SegmentFolder | None) -> Iterator[Piece]:
@@ -265,15 +307,14 @@ def load_segment(folder: Path, segment: Segment) -> Part:
     return part
 
 
-def _read(session: Session, after: int, upto: int) -> Iterator[Piece]:
-    rows = read_rows(session, after, upto)
-    if rows:
-        yield Piece(part=build(rows), after=after, upto=upto)
-
-
 def read_rows(session: Session, after: int, upto: int) -> list[IndexRow]:
-    """Return the rows numbered after *after* up to *upto*."""
-    return [_index_row(*row) for row in session.rows(_ROWS, (after, upto))]
+    """Return the rows numbered above *after* up to *upto*."""
+    return [row for _, row in _numbered_rows(session, after, upto)]
+
+
+def _numbered_rows(session: Session, after: int, upto: int, where: str = "true") -> list[tuple[int, IndexRow]]:
+    rows = session.rows(f"{_ROWS} and {where} order by t.seq, t.id", (after, upto))
+    return [(number, _index_row(*row)) for number, *row in rows]
 
 
 def _index_row(row: int, project: str, superseded: int, code: int, stem: str, exact: str, *columns: Any) -> IndexRow:
@@ -306,25 +347,37 @@ def _microseconds(moment: str) -> int:
     return (datetime.fromisoformat(moment) - _EPOCH) // _MICROSECOND
 
 
-def _without_removed(session: Session, held: Sequence[Piece], seen: int, base: Parts | None) -> list[Piece]:
+def _without_removed(session: Session, mark: Mark, held: Sequence[Piece], base: Parts | None) -> list[Piece]:
     """Return *held* without what was removed since each of them was made, or since *base* was."""
-    known = {id(piece) for piece in (base.pieces if base is not None else ())}
-    since = [seen if id(piece) in known else piece.upto for piece in held]
-    noted = session.rows("select seq, id from removed where seq > ?", (min(since),)) if since else []
-    return [piece.without([row for seq, row in noted if seq > start]) for piece, start in zip(held, since, strict=True)]
+    if not held:
+        return []
+    known = {piece.name for piece in (base.pieces if base is not None else ())}
+    since = min((piece.upto for piece in held if piece.name and piece.name not in known), default=LAST_NUMBER)
+    unseen = "false" if base is None else base.mark.snapshot.unseen("r.seq")
+    if base is not None and since == LAST_NUMBER and not mark.may_have_removed_since(base.mark):
+        return list(held)
+    noted = session.rows(f"{REMOVED} where r.seq > ? or {unseen}", (since,))
+    return [piece.without(_gone(piece, noted)) for piece in held]
+
+
+def _gone(piece: Piece, noted: Sequence[tuple[int, int, int | None]]) -> list[int]:
+    """Return the documents that *piece* holds no more."""
+    if piece.name:
+        return gone_from_span(noted, piece.after, piece.upto)
+    return [row for _, row, now in noted if piece.numbers.get(row, now) != now]
 
 
 def _joined(tail: Sequence[Piece]) -> list[Piece]:
-    """Return the parts in memory; where they are many, those behind that are small beside their neighbours as one."""
+    """Return the parts in memory; where they are many, the last ones that are small next to the others as one."""
     found = list(tail)
     if len(found) <= MOST:
         return found
     run = [found.pop()]
-    while found and found[-1].upto == run[0].after and len(found[-1].part) <= FAN * sum(len(each.part) for each in run):
+    while found and len(found[-1].part) <= FAN * sum(len(each.part) for each in run):
         run.insert(0, found.pop())
     if len(run) > 1:
         part = merge([(each.part, each.alive) for each in run])
-        run = [Piece(part=part, after=run[0].after, upto=run[-1].upto)]
+        run = [Piece(part=part, numbers={row: at for each in run for row, at in _living_numbers(each)})]
     return [*found, *run]
 
 
@@ -349,8 +402,8 @@ def damaged_segments(session: Session, mark: Mark, folder: SegmentFolder, *, dee
 def _is_true(session: Session, segment: Segment, part: Part) -> bool:
     """Tell whether what is alive of *part* is what the rows say."""
     whole = Piece(part=part, after=segment.after, upto=segment.upto)
-    noted = session.rows("select id from removed where seq > ?", (segment.upto,))
-    held = whole.without([row for (row,) in noted])
+    noted = session.rows(f"{REMOVED} where r.seq > ?", (segment.upto,))
+    held = whole.without(gone_from_span(noted, segment.after, segment.upto))
     fresh = build(read_rows(session, segment.after, segment.upto))
     mine = merge([(held.part, held.alive)])
     return fresh.arrays.keys() == mine.arrays.keys() and all(

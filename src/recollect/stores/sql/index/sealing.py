@@ -101,8 +101,8 @@ class Sealer:
             if any(self._job(session, log, most=LARGEST, whole=whole, merges=whole) is not None for log in logs):
                 return True
         for log in logs:
-            if sum(upto - after for after, upto in log.gaps) >= MANY:
-                with engine.session(write=True, durable=False) as session:
+            if whole if log.is_sparse else sum(upto - after for after, upto in log.gaps) >= MANY:
+                with engine.session(write=True, durable=False, projects=()) as session:
                     self._codec.name(session, log, (), None)
         return False
 
@@ -167,7 +167,7 @@ class Sealer:
                 if part is not None and not self._is_sound(segment, part) and self._folder.bring_again(segment.name):
                     part = self._opened(segment, log)
                 if part is None or not self._is_sound(segment, part):
-                    with engine.session(write=True) as session:
+                    with engine.session(write=True, projects=()) as session:
                         self._codec.name(session, log, [segment], None)
 
     def _is_sound(self, segment: Segment, part: Any) -> bool:
@@ -231,7 +231,7 @@ class Sealer:
         rows = sum(len(part) if mask is None else int(mask.sum()) for part, mask in parts)
         name = self._folder.put(lambda folder: self._codec.write(folder, parts, job, log)) if rows else ""
         self._has_replaced = True
-        with engine.session(write=True) as session:
+        with engine.session(write=True, projects=()) as session:
             now = next((each for each in self._codec.read(session) if each.generation == log.generation), None)
             if now is None or now.epoch != log.epoch or _within(now, job) != job.replaced:
                 return rows

@@ -1,7 +1,7 @@
 """The tokens of documents in rows, and the answers of whatever was built from them.
 
 The rows are the truth. What answers is a state of the cache: texts of tokens for a small store, parts of arrays for
-a larger one; both give what `bm25.rank` gives, to the bit.
+a larger one; both rank as `bm25.rank` does.
 """
 
 import os
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from recollect.records import Form, NearWords, Scope, TokenizedMemory, Traits, WordHits, WordQuery
 from recollect.stores.sql.engine import Engine, Rebuilding, Session, WordQuestion, token_sum
+from recollect.stores.sql.index import sealing
 from recollect.stores.sql.index.answering import Answering, Cache
 from recollect.stores.sql.index.folder import SegmentFolder
 from recollect.stores.sql.index.marks import Mark, read_mark
@@ -42,11 +43,14 @@ class TokenTable:
         self._mark = mark
         self.lacks_tokens = False
         self._cache = Cache(folder)
+        self._unsealed = sealing.SEAL
+        """How many rows were written since sealing was considered; the first time it is considered in any case."""
         self._sealer = None if folder is None or not is_writable else Sealer(folder, WordCodec())
 
     def add(self, session: Session, documents: Sequence[tuple[int, TokenizedMemory]]) -> None:
         """Keep the tokens of new documents."""
-        numbers = _numbers(session, len(documents))
+        self._unsealed += len(documents)
+        numbers = session.numbers(seq=len(documents))["seq"]
         session.many(
             f"insert into tokens{self._mark} (id, seq, stem, exact) values (?, ?, ?, ?) "
             "on conflict (id) do update set seq = excluded.seq, stem = excluded.stem, exact = excluded.exact",
@@ -60,8 +64,8 @@ class TokenTable:
         """Drop the tokens of documents, and note it for whoever holds something that was made from them."""
         session.many(f"delete from tokens{self._mark} where id = ?", [(row,) for row in ids])
         if not self._mark:
-            noted = list(zip(_numbers(session, len(ids)), ids, strict=True))
-            session.many("insert into removed (seq, id) values (?, ?)", noted)
+            noted = list(zip(session.numbers(seq=len(ids))["seq"], ids, strict=True))
+            session.many("insert into removed (seq, id) values (?, ?) on conflict do nothing", noted)
 
     def beside(self, session: Session) -> "TokenTable":
         """Return an empty table beside this one."""
@@ -124,10 +128,12 @@ class TokenTable:
         return answering, mark
 
     def settle(self, engine: Engine, *, whole: bool = False) -> None:
-        """Seal what was written last, where there is enough of it."""
-        if self._sealer is not None:
-            self._sealer.settle(engine, whole=whole, mends=self._cache.has_met_damage)
-            self._cache.has_met_damage = False
+        """Seal what was written last, where there is enough of it; that is looked after every so many rows."""
+        self._cache.catch_up(engine)
+        mends, self._cache.has_met_damage = self._cache.has_met_damage, False
+        if self._sealer is not None and (whole or mends or self._unsealed >= sealing.SEAL // 16):
+            self._unsealed = 0
+            self._sealer.settle(engine, whole=whole, mends=mends)
 
     def finish(self, engine: Engine) -> None:
         """Seal what was left for later while a lot was written, and let go of what is held."""
@@ -149,11 +155,3 @@ class TokenTable:
 def _with_unindexed(answering: Answering, asked: WordQuestion) -> WordQuestion:
     """Let *asked* look through the documents that have no tokens yet, too."""
     return replace(asked, extra={**asked.extra, **asked.unindexed()}) if answering.unindexed else asked
-
-
-def _numbers(session: Session, count: int) -> range:
-    """Return the next *count* numbers."""
-    if not count:
-        return range(0)
-    last: int = session.value("update meta set value = value + ? where key = 'seq' returning value", (count,))
-    return range(last - count + 1, last + 1)

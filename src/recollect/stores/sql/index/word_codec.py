@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.stores.sql.engine import Session
 from recollect.stores.sql.index import sealing
 from recollect.stores.sql.index.log import Job, LogState, Segment
-from recollect.stores.sql.index.marks import read_mark
+from recollect.stores.sql.index.marks import REMOVED, gone_from_span, read_mark
 
 if TYPE_CHECKING:
     from recollect.stores.segments.part import Part
@@ -21,7 +21,16 @@ class WordCodec:
     def read(self, session: Session) -> Sequence[LogState]:
         """Return the state of the log of words."""
         mark = read_mark(session)
-        return [LogState(segments=mark.segments, last=mark.seq, removed=mark.seq, epoch=mark.lineage)]
+        last = mark.snapshot.settled  # newer numbers may still be given to rows
+        return [
+            LogState(
+                segments=mark.segments,
+                last=last,
+                removed=last,
+                epoch=mark.lineage,
+                is_sparse=mark.snapshot.is_sparse,
+            )
+        ]
 
     def count(self, session: Session, log: LogState, after: int, upto: int) -> int:  # noqa: ARG002
         """Return how many rows there are; nothing is read where the numbers are too few."""
@@ -30,16 +39,19 @@ class WordCodec:
         return int(session.value("select count(*) from tokens where seq > ? and seq <= ?", (after, upto)))
 
     def cut(self, session: Session, log: LogState, after: int, upto: int, most: int) -> int:  # noqa: ARG002
-        """Return up to which number at most *most* rows follow."""
+        """Return up to which number at most *most* rows follow, or the rows of one number."""
         sql = "select seq from tokens where seq > ? and seq <= ? order by seq limit 1 offset ?"
         beyond: int | None = session.value(sql, (after, upto, most))
-        return upto if beyond is None else beyond - 1
+        if beyond is None:
+            return upto
+        first: int = session.value(sql, (after, upto, 0))
+        return max(first, beyond - 1)
 
     def tombstones(self, session: Session, log: LogState) -> dict[str, list[int]]:
         """Return for each segment the documents that were removed since."""
         since = min((each.upto for each in log.segments), default=log.last)
-        noted = session.rows("select seq, id from removed where seq > ?", (since,))
-        return {each.name: [row for seq, row in noted if seq > each.upto] for each in log.segments}
+        noted = session.rows(f"{REMOVED} where r.seq > ?", (since,))
+        return {each.name: gone_from_span(noted, each.after, each.upto) for each in log.segments}
 
     def rows(self, session: Session, log: LogState, after: int, upto: int) -> list["Part"]:  # noqa: ARG002
         """Read a run of documents."""
@@ -90,5 +102,7 @@ class WordCodec:
         if made is not None:
             row = (made.name, made.after, made.upto, made.rows)
             session.rows("insert into segment (name, after, upto, documents) values (?, ?, ?, ?)", row)
-        sql = "delete from removed where seq <= (select coalesce(min(upto), ?) from segment)"
-        session.rows(sql, (log.last if made is None and not replaced else 0,))
+        usual = log.last if made is None and not replaced else 0
+        upto = session.value("select coalesce(min(upto), ?) from segment", (usual,))
+        session.rows("delete from removed where seq <= ?", (upto,))
+        session.rows("update meta set value = ? where key = 'pruned'", (upto,))

@@ -1,0 +1,487 @@
+"""Choose the statements that a prompt of a coding session should be told; most prompts need none.
+
+A prompt that only acknowledges, chats, points at the screen or asks what any textbook answers gets nothing. Otherwise
+each current statement of the project is scored by meaning, by the words it shares with the prompt, and by the kind of
+work that the prompt starts: a rule about tests governs "run the tests", whatever words it uses.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from msgspec import Struct
+
+from recollect.embedders.contract import Embedder
+from recollect.errors import ModelError
+from recollect.lazy import regex
+from recollect.recall import ledger
+from recollect.recall.inject import Rendered, count_tokens_mixed, render, task_query
+from recollect.records import DISTILLED, STATEMENT_TYPES, Filter, Memory, Scope
+from recollect.replies import Reply, Turn
+from recollect.stores.contract import Store
+from recollect.text.wording import stems_of, word_table
+from recollect.vectors import matrix, pack
+
+MAX_STATEMENTS: Final = 2_000
+"""How many statements of a project are scored, the newest first."""
+MIN_SCORE: Final = 0.4
+"""The score below which a statement is not told."""
+MIN_SCORE_BY_WORDS: Final = 0.28
+"""The same without a model, where only words count."""
+MAX_BEHIND: Final = 0.3
+"""How far behind the best one a statement may be."""
+MAX_TOLD: Final = 3
+"""How many statements a prompt is told."""
+MAX_TURNS: Final = 1
+"""How many turns of conversations are told where there is no statement."""
+WORD_WEIGHT: Final = 0.5
+"""What it is worth to share all words of the prompt, next to a cosine of one."""
+GOVERNED: Final = 0.3
+"""What it is worth that a statement governs the kind of work that the prompt starts."""
+GOVERNING_TYPES: Final = frozenset({"preference", "procedure", "decision", "rule", "fact"})
+"""The types that tell how work is to be done; a gotcha has to fit the prompt itself."""
+ANSWERING: Final = 0.12
+"""What it is worth that a statement holds the kind of thing a question asks for: a day, a person, a port."""
+MIN_BEST_SCORE: Final = 0.32
+"""The score below which not even the best statement is told."""
+MIN_TELLING_STEMS: Final = 3
+"""A prompt with fewer significant words is read together with the turn before it."""
+RECENT_PENALTY: Final = 0.1
+"""How much less the words of that turn count than those of the prompt."""
+MAX_RECENT_CHARACTERS: Final = 200
+GENERAL_PENALTY: Final = 0.3
+"""How much better a statement must fit a question that any textbook answers."""
+
+
+class Topic(Struct, frozen=True):
+    """A kind of work: how prompts start it, and how statements that govern it speak."""
+
+    name: str
+    prompt: re.Pattern[str]
+    statement: re.Pattern[str]
+
+
+def _topic(name: str, prompt: str, statement: str) -> Topic:
+    def words(pattern: str) -> re.Pattern[str]:
+        return regex(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.IGNORECASE)
+
+    return Topic(name, words(prompt), words(statement))
+
+
+TOPICS: Final = (
+    _topic(
+        "tests",
+        r"(?:run|start|execute|fix|write|add)(?: \w+){0,3} (?:unit |e2e |integration )?tests?|test suite"
+        r"|tests? (?:pass|fail\w*|hang)|pytest|jest|vitest",
+        r"tests?(?: suite)? (?:are|is|run|runs|with|only|via|need)|run (?:the |all )?tests?|`[^`]*test[^`]*`"
+        r"|pytest|nextest|vitest|jest|test runner",
+    ),
+    _topic(
+        "commits",
+        r"commit(?: \w+){0,3}|commit message|squash|amend|rebase|push(?:ed)?|pull request|open a pr|changelog",
+        r"commits?|commit messages?|branch(?:es)?(?: names?| are named)|changelog|squash|rebase|force[ -]push"
+        r"|pull requests?|prs?|ticket (?:first|number)",
+    ),
+    _topic(
+        "dependencies",
+        r"install|dependenc(?:y|ies)|(?:add|use|try|pull in|bring in|include) (?:\w+ ){0,4}(?:package|library"
+        r"|lib|crate|gem|module|plugin|to the project)|upgrade|bump|latest version|requirements",
+        r"pnpm|npm|yarn|bun|uv|poetry|pip|pipenv|conda|cargo add|bundler|composer|maven|gradle|lock ?file"
+        r"|package[- ]lock|dependenc(?:y|ies)|package manager|stays? below|pinned|no new (?:dependencies|packages)",
+    ),
+    _topic(
+        "deploys",
+        r"deploy\w*|ship (?:it|this)|roll (?:\w+ ){0,4}out|rollout|release(?! notes)|promote|go live|publish",
+        r"deploy\w*|releases?|ship(?:s|ped)?|window|rollouts?|publish\w*|tag(?:ged)? v?|production|prod",
+    ),
+    _topic(
+        "money",
+        r"amounts?|prices?|pric(?:e|ing)|discounts?|fees?|totals?|cents?|currency|invoices?|vat|tax(?:es)?"
+        r"|refunds?|payments?|cost|salary|balance",
+        r"money|decimals?|floats?|cents?|currenc(?:y|ies)|amounts?|prices?|vat|tax(?:es)?|minor units"
+        r"|integers? in cents",
+    ),
+    _topic(
+        "naming",
+        r"(?:add|create|make|set up|new|introduce|provision) (?:a |an |the |another |new )*(?:\w+ ){0,2}(?:queue"
+        r"|bucket|table|topic|service|resource|cluster|instance|database|role|secret|variable|column|field"
+        r"|branch|namespace|record|function|endpoint|repo(?:sitory)?)|rename|call it|name (?:it|the)",
+        r"naming|names?(?: are| is| start| must| follow)|(?:is|are) named|prefix(?:ed|es)?|suffix|snake_case"
+        r"|camelCase|kebab[- ]case|lower ?case|no underscores|convention|tag(?:ged)? everything",
+    ),
+    _topic(
+        "large changes",
+        r"refactor\w*|(?:in|across|over) (?:the )?(?:whole|entire|all)(?: \w+)?|everywhere|all (?:\w+ )?(?:files"
+        r"|modules|panels|components|services|packages|classes)|\d+ (?:or so )?files|rewrite|restructure"
+        r"|split (?:\w+ ){1,8}into|migrate|rename (?:\w+ ){1,6}(?:in|across)",
+        r"(?:more than|over|at least|several|many|multiple) (?:\w+ )?files|plan first|show (?:me )?(?:the"
+        r"|a) plan|(?:small|big|large) (?:commits?|changes?|diffs?)|one (?:change|commit) at a time"
+        r"|ask (?:me )?(?:first|before)",
+    ),
+    _topic(
+        "colors",
+        r"(?:red|orange|green|blue|yellow|purple|grey|gray|black|white|pink|dark|light)(?:er)?|colou?rs?|theme"
+        r"|background|styles?|css",
+        r"colou?rs?|hex(?: values?)?|tokens?(?:\.css)?|palette|theme|css variables?|styles?",
+    ),
+    _topic(
+        "components",
+        r"(?:new|add|create|make|write|build) (?:a |an |the |another |new )*(?:\w+ ){0,3}(?:component|panel|page"
+        r"|view|widget|dialog|modal|chart|hook|form|button|screen|class)s?|histogram|graph|plot|export default"
+        r"|default export",
+        r"components?|named exports?|default exports?|(?:new )?charts?|hooks?|exports? only|one (?:component"
+        r"|class) per file|every chart",
+    ),
+    _topic("logging", r"logs?|logging|print(?:ln)?|trace", r"logs?|logging|logger|print(?:ln)?!?|redact\w*"),
+    _topic(
+        "errors handled",
+        r"unwrap|panic|try|except|catch|raise|throw|error handling|quick and dirty",
+        r"unwrap\S*|panics?|exceptions?|anyhow|thiserror|bare except|error handling|errors? (?:are|is|as)"
+        r"|result type",
+    ),
+    _topic(
+        "lists",
+        r"endpoints?|lists? of|listing|page through|pagination|paginat\w+|api routes?",
+        r"endpoints?|pagination|cursor|offset|limit|api versions?|routes?",
+    ),
+    _topic(
+        "schema",
+        r"migrations?|(?:add|drop|rename) (?:an? |the )?(?:index|column|field|table|constraint)|alter table|schema",
+        r"migrations?|add ?index|concurrently|locks?|schema|columns?|migrate|backwards? compatible",
+    ),
+    _topic(
+        "times",
+        r"time ?zones?|hours?|timestamps?|dates?|utc|clock|dst",
+        r"time ?zones?|utc|timestamps?"
+        r"|local time|zone|iso 8601|dst",
+    ),
+    _topic(
+        "reviews",
+        r"review(?:er|s|ed)?|approve[sd]?|who (?:owns|should|has|can)|code ?owners?",
+        r"reviews?"
+        r"|reviewers?|owns?|approves?|approval|responsible|contact|code ?owners",
+    ),
+    _topic(
+        "ports",
+        r"(?:which|what) port|port|localhost|url of|dev server|start the (?:server|app|mock"
+        r"|backend)",
+        r"ports?|localhost|:\d{4,5}|(?:on|at|it) \d{4,5}|listens?",
+    ),
+)
+"""Kinds of work in programming, and the rules that govern them even if they share no word with the task."""
+
+ANSWERS: Final = (
+    (
+        regex(r"(?<!\w)(?:when|what time|which day|what day|how often|today|tomorrow)(?!\w)", re.IGNORECASE),
+        regex(
+            r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b\d{1,2}(?::\d\d| ?(?:am|pm|utc))|\b(?:daily"
+            r"|weekly|nightly|monthly|until|morning|night|window)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        regex(r"(?<!\w)who(?:m|se|s|'s)?(?!\w)", re.IGNORECASE),
+        regex(
+            r"(?<!\w)(?:owns?|owner|reviews?|reviewer|approves?|contact|ask (?:her|him|them)|responsible"
+            r"|takes? over|taken over|restricted to|allowed|team|group|lead|leads|maintains?"
+            r"|@\w+)(?!\w)",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        regex(r"(?<!\w)(?:port|url|address|localhost)(?!\w)", re.IGNORECASE),
+        regex(
+            r"(?<![\w.])\d{4,5}(?![\w.])"
+            r"|https?://"
+        ),
+    ),
+    (
+        regex(r"(?<!\w)versions?(?!\w)", re.IGNORECASE),
+        regex(
+            r"(?<![\w.])v?\d+\.\d+|\bmsrv\b|\bnode \d+"
+            r"|\bpython ?\d"
+        ),
+    ),
+    (
+        regex(r"(?<!\w)where(?!\w)", re.IGNORECASE),
+        regex(
+            r"(?:s3|https?|gs)://|(?<!\w)[\w.-]*/[\w./-]+"
+            r"|(?<!\w)(?:lives?|stored|hosted|kept|goes?|runs?) (?:in|on|at|to|under)(?!\w)|[$~]\S*/",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        regex(r"(?<!\w)how (?:long|much|many|big|far)(?!\w)|limit|budget", re.IGNORECASE),
+        regex(
+            r"\d+ ?(?:h|hours?"
+            r"|minutes?|min|seconds?|s|days?|weeks?|months?|%|kb|mb|gb|kib|mib)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        regex(
+            r"(?<!\w)(?:which|what) (?:command|tool|library|crate|package|framework|manager)(?!\w)|how (?:do"
+            r"|should) (?:i|we) (?:run|start|build|install|test|deploy)",
+            re.IGNORECASE,
+        ),
+        regex(
+            r"`[^`]+`"
+            r"|(?<!\w)(?:use|uses|with|it is|instead of|switching to)(?!\w)",
+            re.IGNORECASE,
+        ),
+    ),
+)
+"""What questions ask for, and how statements that hold it look."""
+_ACKNOWLEDGEMENTS: Final = word_table(
+    """
+    a ack again agreed ah ahead all alright and are as at awesome back be bit brb bye careful cheers congrats
+    continue cool correct do does done enough evening exactly excellent fair fine for further get go gone
+    good got great ha haha hang hello hey hi hm hmm hold how i im in interesting is it its job just k keep
+    kidding kk later left let lets lgtm like lol looks lovely made make makes me mind minute more morning
+    much my need never next nice night no nope not nothing nvm of off oh ok okay on one ooh oops other ouch
+    out please pls perfect ping proceed push pushing really resume retry right roger run same second sec see
+    sense ship shit so some sorry sounds start stop super sure take tea test thank thanks that thats the then
+    there thing think this thx time today tomorrow try ty u ugh undo up wait was well what whatever wonderful
+    work working works wow yay yea yeah yep yes yo you your yup 👍 🎉 🙏 ❤️ ☕ about lunch brilliant weekend
+    """
+)
+_PICKS: Final = regex(
+    r"\W*(?:sounds good|ok(?:ay)?|yes|sure|fine)?[\s,.]*(?:do|take|go with|use"
+    r"|try)?\s*(?:option |number )?\d(?:\s*(?:,|and|&|\+)\s*\d)*\W*",
+    re.IGNORECASE,
+)
+_PROJECT_WORDS: Final = regex(
+    r"(?<!\w)(?:we|our|ours|us|here|this (?:repo|project|codebase|service)|the (?:repo|project|codebase)"
+    r"|my (?:repo|project)|again|still|in prod|on prod|staging|last time|did we|do we|were we)(?!\w)",
+    re.IGNORECASE,
+)
+_GENERAL: Final = regex(
+    r"^\W*(?:(?:ok|so|hey|quick question|btw)[,:]? )?(?:"
+    r"what(?:'s|s| is| are) (?:an? |the (?:difference|best|meaning|time|capital|point|purpose)|good |some )"
+    r"|what does .{1,60} (?:mean|do|stand for)"
+    r"|explain|define|describe|(?:whats|what's) the difference|how (?:do|does|can|would) (?:i|one|you"
+    r"|we)? ?\w+.{0,80}(?: in (?:python|rust|go|java|javascript|typescript|bash|sql|css|html|git|vim|c\+\+|ruby"
+    r"|php|kotlin|swift))?$"
+    r"|how many|how (?:old|tall|far)|what time|who (?:invented|wrote|is the)|translate|spell|summari[sz]e (?:the"
+    r"|this) (?:article|text)|write (?:me )?(?:a|an) (?:haiku|poem|joke|limerick|song|story)|tell me (?:a|about)"
+    r"|(?:sqrt|square root|\d+ ?[-+*/^] ?\d+)|convert \d|format this|rephrase|reword|can you make (?:that"
+    r"|this) (?:sentence|text|paragraph)|give me (?:a synonym|another word)|what(?:'s| is|s) (?:a )?good"
+    r")",
+    re.IGNORECASE,
+)
+_ON_SCREEN: Final = regex(
+    r"(?<!\w)(?:you (?:just|did|wrote|made|edited|sent|said|changed)|i (?:just )?sent|just now|the screenshot"
+    r"|the (?:output|file|diff|message) (?:again|you|above)|the second (?:file|one)|the (?:first|last"
+    r"|other) (?:file|one)|above|zoom in|scroll|same (?:for|with|in) the)(?!\w)",
+    re.IGNORECASE,
+)
+_ASKS_WHAT_WAS_SAID: Final = regex(
+    r"(?<!\w)(?:where (?:were|did) we|last time|what did (?:i|we|you)|did (?:i|we|you) (?:say|decide|try|agree)"
+    r"|remember|remind me|(?:we|i|you) (?:said|talked|discussed)|pick (?:it )?up|last word|earlier|yesterday"
+    r"|before)(?!\w)",
+    re.IGNORECASE,
+)
+_ASKS_IF_STILL: Final = regex(
+    r"(?<!\w)(?:still|yet|any ?more|any longer|or (?:is|are|do|does)|is (?:it|that) over|already (?:over|allowed"
+    r"|open)|can (?:i|we) .{0,60} again)(?!\w)",
+    re.IGNORECASE,
+)
+_WORDS: Final = regex(r"[\w'\u2019]+|[^\w\s]")
+
+
+def needs_nothing(prompt: str) -> bool:
+    """Return whether a prompt is an acknowledgement, a nudge, or about what is on the screen."""
+    words = [word.casefold().replace("'", "").replace("\u2019", "") for word in _WORDS.findall(prompt)]
+    spoken = [word for word in words if word[:1].isalnum()]
+    if not spoken or _PICKS.fullmatch(prompt):
+        return True
+    if len(spoken) <= 8 and all(word in _ACKNOWLEDGEMENTS for word in spoken):
+        return not _TEST_RUN.search(prompt)
+    return bool(_ON_SCREEN.search(prompt)) and len(spoken) <= 14 and not _PROJECT_WORDS.search(prompt)
+
+
+_TEST_RUN: Final = regex(r"\btests?\b", re.IGNORECASE)
+
+
+def is_general(prompt: str) -> bool:
+    """Return whether a prompt asks what any textbook answers: nothing in it points at the project."""
+    return bool(_GENERAL.search(prompt)) and not _PROJECT_WORDS.search(prompt)
+
+
+def current_statements(store: Store, *, scope: Scope, now: datetime, expired: bool = False) -> list[Memory]:
+    """Return the statements that hold now, the newest first, and with *expired* those that held for a time.
+
+    Turns of conversations and superseded memories are none of them.
+    """
+    ids = store.browse(scope=scope, where=Filter(types=STATEMENT_TYPES), limit=MAX_STATEMENTS).ids
+    held = store.load(ids, scope=scope)
+    memories = [held[row] for row in ids if row in held]
+    kept = [
+        each
+        for each in memories
+        if each.thread is None and each.trust != "untrusted" and (expired or not is_expired(each, now))
+    ]
+    return sorted(kept, key=lambda each: (each.when, each.id), reverse=True)
+
+
+def is_expired(memory: Memory, now: datetime) -> bool:
+    """Return whether a memory held for a time that is over."""
+    return memory.valid_until is not None and memory.valid_until <= now
+
+
+def choose_statements(
+    prompt: str,
+    statements: Sequence[Memory],
+    *,
+    now: datetime,
+    cosines: Mapping[int, float] | None = None,
+    recent: Sequence[str] = (),
+) -> list[Memory]:
+    """Return the statements that *prompt* should be told, the best first.
+
+    *cosines* are those of the prompt with the statements; without a model words alone decide. *recent* are the last
+    turns of the session: what stands there already is not told again, and their words count a little.
+    """
+    if needs_nothing(prompt):
+        return []
+    asks_if_still = bool(_ASKS_IF_STILL.search(prompt))
+    candidates = [each for each in statements if asks_if_still or not is_expired(each, now)]
+    scores = _scores(prompt, candidates, cosines=cosines)
+    if (longer := _with_recent(prompt, recent)) != prompt:
+        around = _scores(longer, candidates, cosines=cosines)
+        scores = {row: max(score, around[row] - RECENT_PENALTY) for row, score in scores.items()}
+    least = (MIN_SCORE if cosines is not None else MIN_SCORE_BY_WORDS) + (
+        GENERAL_PENALTY if is_general(prompt) else 0.0
+    )
+    said = [stems_of(text) for text in recent]
+    ranked = sorted(candidates, key=lambda each: -scores[each.id])
+    best = scores[ranked[0].id] if ranked else 0.0
+    top = MIN_BEST_SCORE - MIN_SCORE if cosines is not None else 0.0
+    kept = [
+        each
+        for place, each in enumerate(ranked)
+        if scores[each.id] >= least + (top if place == 0 else 0.0)
+        and scores[each.id] >= best - MAX_BEHIND
+        and not _stands_there(each, said)
+    ]
+    return kept[:MAX_TOLD]
+
+
+def _with_recent(prompt: str, recent: Sequence[str]) -> str:
+    """Return a short prompt together with the turn before it, which says what it is about."""
+    if not recent or len(stems_of(prompt)) >= MIN_TELLING_STEMS:
+        return prompt
+    return f"{prompt} {recent[0][:MAX_RECENT_CHARACTERS]}"
+
+
+def _scores(prompt: str, statements: Sequence[Memory], *, cosines: Mapping[int, float] | None) -> dict[int, float]:
+    asked = stems_of(prompt)
+    stems = {each.id: stems_of(f"{each.title} {each.content}") for each in statements}
+    frequencies = Counter(stem for each in stems.values() for stem in each)
+    rarity = {stem: math.log(1 + (len(stems) + 0.5) / (frequencies[stem] + 0.5)) for stem in asked}
+    whole = sum(rarity.values()) or 1.0
+    plain = prompt.replace("_", " ")
+    started = [topic for topic in TOPICS if topic.prompt.search(plain)]
+    answers = [answer for question, answer in ANSWERS if question.search(prompt)]
+    found: dict[int, float] = {}
+    for each in statements:
+        shared = sum(rarity[stem] for stem in asked & stems[each.id]) / whole
+        rules = each.type in GOVERNING_TYPES
+        governs = GOVERNED if rules and any(topic.statement.search(each.content) for topic in started) else 0.0
+        governs += ANSWERING if any(answer.search(each.content) for answer in answers) else 0.0
+        if cosines is None:
+            found[each.id] = shared + governs
+        else:
+            found[each.id] = max(0.0, cosines.get(each.id, 0.0)) + WORD_WEIGHT * shared + governs
+    return found
+
+
+def _stands_there(statement: Memory, said: Sequence[frozenset[str]]) -> bool:
+    """Return whether the last turns say nearly all words of a statement already."""
+    words = stems_of(statement.content)
+    return any(len(words & each) >= 0.8 * len(words) for each in said) if words else False
+
+
+def remind(  # noqa: PLR0913  (each is a part of its own)
+    prompt: str,
+    *,
+    store: Store,
+    scope: Scope,
+    now: datetime,
+    embedder: Callable[[], Embedder | None],
+    search: Callable[[str], Reply],
+    recent: Sequence[str] = (),
+    session: str | None = None,
+    project: str = "",
+    limit: int = MAX_TOLD,
+    budget: int = 500,
+) -> Rendered:
+    """Return the block for a prompt, and note in the session's ledger what was told.
+
+    Statements come first. Notes and documents of the project follow where the search is sure; turns of conversations
+    only where there is nothing else.
+    """
+    if needs_nothing(prompt):
+        return Rendered()
+    statements = current_statements(store, scope=scope, now=now, expired=True)
+    told = ledger.told(store, session, project=project)
+    chosen = choose_statements(
+        prompt, statements, now=now, cosines=_cosines(prompt, statements, store, scope, embedder()), recent=recent
+    )
+    exchanges: dict[int, tuple[Turn, ...]] = {}
+    if len(chosen) < limit and not is_general(prompt):
+        reply = search(task_query(prompt))
+        found = [hit for hit in reply.hits if reply.outcome == "answered" and _may_be_told(hit.memory, statements, now)]
+        notes = [hit.memory for hit in found if hit.memory.thread is None]
+        chosen += notes[: limit - len(chosen)]
+        if (
+            not chosen
+            and _ASKS_WHAT_WAS_SAID.search(prompt)
+            and (turns := [hit for hit in found if hit.memory.thread is not None][:MAX_TURNS])
+        ):
+            chosen = [hit.memory for hit in turns]
+            exchanges = {hit.id: tuple(turn for turn in hit.exchange if turn.id is not None) for hit in turns}
+    new = [each for each in chosen if told.get(str(each.id)) != each.meaning.hex()]
+    rendered = render(new, now=now, counter=count_tokens_mixed, limit=limit, budget=budget, exchanges=exchanges)
+    if session is not None and rendered.ids:
+        ledger.note_told(store, session, [each for each in new if each.id in rendered.ids], project=project, at=now)
+    return rendered
+
+
+def _may_be_told(memory: Memory, statements: Sequence[Memory], now: datetime) -> bool:
+    """Return whether a hit of the search may be told: no statement, which had its chance, and nothing superseded."""
+    known = {each.id for each in statements}
+    return (
+        memory.id not in known
+        and memory.trust != "untrusted"
+        and memory.superseded_by is None
+        and not is_expired(memory, now)
+    )
+
+
+def _cosines(
+    prompt: str, statements: Sequence[Memory], store: Store, scope: Scope, embedder: Embedder | None
+) -> dict[int, float] | None:
+    """Return the cosines of *prompt* with *statements*; None without a model, or where it fails."""
+    if embedder is None or not statements:
+        return None
+    try:
+        vector = pack(embedder.embed_queries([prompt])[0])
+        ids = [each.id for each in statements]
+        stored = store.vectors(embedder.fingerprint, ids, scope=scope)
+    except ModelError:
+        return None
+    rows = [(row, passage.vector) for row, passages in stored.items() for passage in passages]
+    products = matrix([each for _, each in rows], dimensions=embedder.dimensions).products(vector, range(len(rows)))
+    found: dict[int, float] = {}
+    for (row, _), cosine in zip(rows, products, strict=True):
+        found[row] = max(cosine, found.get(row, -1.0))
+    return found
+
+
+def is_statement(memory: Memory) -> bool:
+    """Return whether a memory was distilled from a turn."""
+    return DISTILLED in memory.metadata
