@@ -70,7 +70,7 @@ def test_an_operation_without_declared_rights_is_refused_to_every_caller_of_a_se
             served.answer("wipe", {}, caller)
         with pytest.raises(AccessError):
             served.permit("wipe", wipe.rights, {}, caller)
-    assert wipe.answer(dispatcher.db, {}).value == "wiped"
+    assert wipe.answer(dispatcher.db, Wipe()).value == "wiped"
 
 
 def test_the_row_would_notice_a_right_that_is_too_wide(tmp_path: Path, dispatcher: Dispatcher) -> None:

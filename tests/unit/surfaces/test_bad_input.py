@@ -89,7 +89,8 @@ def test_what_nobody_foresaw_is_one_line_too(run: Run, monkeypatch: pytest.Monke
     def fall(*_: object) -> None:
         raise KeyError("two\nlines")
 
-    monkeypatch.setitem(OPERATIONS, "stats", replace(OPERATIONS["stats"], run=fall))  # type: ignore[arg-type]
+    fallen = {"stats": replace(OPERATIONS["stats"], run=fall)}
+    monkeypatch.setattr("recollect.surfaces.commands._operations", lambda: fallen)
 
     told, value = run("stats"), run("stats", "--json")
 
