@@ -15,6 +15,7 @@ from served import process, surroundings, wait_for_line
 
 import recollect
 from recollect import Recollection
+from recollect.records import DISTILLED
 from recollect.surfaces.hook import answer, read_event
 
 SAID = (
@@ -75,7 +76,9 @@ def hooked(env: dict[str, str], *words: str, **event: Any) -> str:
 
 def contents(env: dict[str, str]) -> list[tuple[str, str | None]]:
     with recollect.open(env["RECOLLECT_DB"], model="none") as db:
-        return sorted((each.content, each.project) for each in db.list(limit=100).memories if each.thread)
+        return sorted(
+            (each.content, each.project) for each in db.list(limit=100).memories if DISTILLED not in each.metadata
+        )
 
 
 def wait_until(done: Callable[[], bool]) -> None:
