@@ -8,7 +8,6 @@ recommend" for the assistant's.
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from statistics import median
 from typing import Final, Literal
 
 from recollect.lazy import regex
@@ -70,11 +69,8 @@ def roles_of(memories: Mapping[int, Outlined]) -> dict[int, Role]:
 
 def _longest(turns: Mapping[str, list[int]], memories: Mapping[int, Outlined]) -> list[str]:
     """Return the speaker whose turns are much longer than those of all others, if there is one."""
-    long = {
-        name: median(len(memories[row].content) for row in rows)
-        for name, rows in turns.items()
-        if len(rows) >= MIN_TURNS
-    }
+    spoken = {name: sorted(len(memories[row].content) for row in rows) for name, rows in turns.items()}
+    long = {name: lengths[len(lengths) // 2] for name, lengths in spoken.items() if len(lengths) >= MIN_TURNS}
     if len(long) < 2:
         return []
     last, before = sorted(long, key=long.__getitem__)[:-3:-1]
