@@ -24,9 +24,7 @@ def function_of(lines: int) -> Module:
 
 
 def test_no_function_is_longer_than_the_wall() -> None:
-    found = [
-        line for module in modules() if module.path not in WRITTEN_BY_SCRIPTS for line in long_functions(module)
-    ]
+    found = [line for module in modules() if module.path not in WRITTEN_BY_SCRIPTS for line in long_functions(module)]
 
     assert found == []
 
