@@ -373,6 +373,7 @@ class Methods:
         limit: int = 5,
         lens: str | None = None,
         precise: bool = True,
+        mode: Literal["hybrid", "keyword", "semantic", "bm25", "rrf"] = 'hybrid',
         only_tag: Names | None = None,
         project: Names | None = None,
         since: Moment | None = None,

@@ -369,7 +369,7 @@ def test_a_date_in_a_plain_question_leans_towards_its_memories(db: Recollection)
 
     assert len(dated.hits) == len(plain.hits) == 3
     assert dated.hits[0].memory.when == NOON - DAY
-    assert dated.hits[0].factors["date_boost"] == pytest.approx(1.475, abs=0.01)
+    assert dated.hits[0].factors["date_boost"] == pytest.approx(1.95, abs=0.01)
     assert "date_boost" not in plain.hits[0].factors
 
 

@@ -238,7 +238,7 @@ def test_every_reference_in_an_event_names_a_memory_that_exists(db: Recollection
 
 @pytest.mark.parametrize(("given", "stored"), [(7.0, 1.0), (-1.0, 0.0), (0.25, 0.25)])
 def test_a_confidence_is_brought_into_its_bounds(db: Recollection, given: float, stored: float) -> None:
-    kept = db.add("a thing", confidence=given)
+    (kept,) = db.add_all([Memory(content="a thing", confidence=given)])
 
     assert db.show(kept.id).memory.confidence == stored
 

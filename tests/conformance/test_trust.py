@@ -32,7 +32,8 @@ def kept(db: Recollection, row: int) -> tuple[Any, ...]:
 
 
 def told(db: Recollection, verb: str, **given: Any) -> tuple[str, Any]:
-    answer = OPERATIONS[verb].answer(db, given)
+    operation = OPERATIONS[verb]
+    answer = operation.answer(db, operation.parse(given))
     return answer.text(), serialize(answer.value)
 
 

@@ -41,6 +41,7 @@ REQUESTS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "why": [{"id": 1, "query": "port"}],
     "related": [{"id": 1}],
     "inject": [{"task": "the port"}, {"task": "the port", "session": "s"}],
+    "remind": [{"prompt": "which port"}, {"prompt": "which port", "session": "s"}],
     "brief": [{}, {"session": "s"}],
     "show": [{"id": 1}],
     **{name: [{}] for name in ["list", "timeline", "facts", "stale", "conflicts", "stats", "doctor", "activity"]},

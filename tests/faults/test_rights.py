@@ -18,7 +18,7 @@ from recollect.surfaces.serve.dispatcher import OWNER, Caller, Dispatcher
 
 DECIDED = {
     "nothing": "why related show list timeline facts stale conflicts log lens stats export activity review",
-    "session": "search decisions changes how-it-works inject brief",
+    "session": "search decisions changes how-it-works inject remind brief",
     "own": "add capture feedback",
     "named": "forget restore supersede edit tag",
 }

@@ -177,7 +177,7 @@ def test_a_keyword_score_of_a_tenth_is_the_least(bench: Bench) -> None:
 @pytest.mark.req("B-09", "C-26")
 def test_the_day_of_the_file_and_the_lens_weigh_a_score_and_nothing_else_does(bench: Bench) -> None:
     bench.add("coppersmith", source="memory/2026-04-19.md", confidence=0.5, type="decision")
-    lens = bench.lenses.keep({"type:decision": 1.5})
+    lens = bench.keep_lens({"type:decision": 1.5})
 
     plain, seen = (bench.ask("oppersmit", mode="keyword", lens=each).hits[0] for each in (None, lens))
 

@@ -208,7 +208,7 @@ def test_a_confidence_of_a_tenth_is_the_least(bench: Bench) -> None:
 @pytest.mark.req("C-20", "C-26")
 def test_recency_facts_and_lens_weigh_a_hybrid_score_and_nothing_else_does(bench: Bench) -> None:
     bench.add("copper kettle", days=4, confidence=0.5, type="decision")
-    lens = bench.lenses.keep({"type:decision": 1.5})
+    lens = bench.keep_lens({"type:decision": 1.5})
 
     (plain,), (seen,) = bench.ask("copper").hits, bench.ask("copper", lens=lens).hits
 

@@ -130,7 +130,7 @@ def test_any_significant_word_finds_and_a_small_one_does_not(bench: Bench) -> No
 @pytest.mark.req("C-26")
 def test_the_lens_weighs_a_score(bench: Bench) -> None:
     bench.add("copper kettle", type="decision")
-    lens = bench.lenses.keep({"type:decision": 1.5})
+    lens = bench.keep_lens({"type:decision": 1.5})
 
     plain, seen = (bench.ask("copper", lens=each).hits[0] for each in (None, lens))
 

@@ -101,7 +101,7 @@ def test_the_floor_of_fused_scores_cuts_no_bm25_of_a_word_that_stands_everywhere
 @pytest.mark.req("N-02", "C-26")
 def test_the_lens_weighs_a_score_and_nothing_else_does(bench: Bench) -> None:
     bench.near({"copper kettle": 0.9}, days=400, confidence=0.5, type="decision")
-    lens = bench.lenses.keep({"type:decision": 1.5})
+    lens = bench.keep_lens({"type:decision": 1.5})
 
     (plain,), (seen,) = bench.ask("copper").hits, bench.ask("copper", lens=lens).hits
 

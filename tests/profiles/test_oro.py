@@ -161,7 +161,7 @@ def test_a_vector_is_compared_with_those_of_its_own_length_only(bench: Bench) ->
 def test_confidence_decay_type_and_lens_weigh_a_score_and_every_type_counts_as_one(bench: Bench) -> None:
     bench.add("copper kettle", days=3, confidence=0.9, type="decision")
     bench.add("amber lantern", days=3, confidence=0.9, type="gotcha")
-    lens = bench.lenses.keep({"type:decision": 1.5})
+    lens = bench.keep_lens({"type:decision": 1.5})
 
     (decision,), (gotcha,) = bench.ask("copper").hits, bench.ask("amber").hits
     (seen,) = bench.ask("copper", lens=lens).hits

@@ -1,5 +1,6 @@
 """Whatever a caller gives to whichever public method, only our own errors come out, and the store stays well."""
 
+import collections.abc
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import fields
 
 from kit import NOON, STORES
-from recollect import Filter, InputError, Memory, RecollectError, Recollection, recollection
+from recollect import Filter, InputError, Memory, RecollectError, Recollection, filters, records, replies, workspace
 from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
@@ -152,11 +153,24 @@ RECORDS: dict[Any, Callable[[], st.SearchStrategy[Any]]] = {
 }
 
 
+KNOWN_TYPES = {
+    **vars(records),
+    **vars(workspace),
+    **vars(filters),
+    **vars(collections.abc),
+    **vars(replies),
+    "Callable": Callable,
+    "Literal": Literal,
+    "Any": Any,
+}
+"""What annotations of methods name; most of it is imported for type checkers only."""
+
+
 def calls(method: Callable[..., Any]) -> st.SearchStrategy[tuple[list[Any], dict[str, Any]]]:
     """Calls of *method*: its arguments of their types or beyond, all of them or some."""
     parameters = [each for each in inspect.signature(method).parameters.values() if each.name != "self"]
     told = {each.name: each.annotation for each in parameters}
-    hints = get_type_hints(SimpleNamespace(__annotations__=told), vars(recollection))
+    hints = get_type_hints(SimpleNamespace(__annotations__=told), KNOWN_TYPES)
     placed = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     named = [each for each in parameters if each.kind == each.KEYWORD_ONLY]
     several = [

@@ -154,7 +154,7 @@ def fresh(folder: Path) -> Path:
 
 
 def test_the_story_has_every_verb_that_a_server_offers() -> None:
-    offered = {name for name, each in OPERATIONS.items() if each.rights.is_offered}
+    offered = {name for name, each in OPERATIONS.items() if each.rights.is_offered and name != "remind"}  # no command
 
     told_of = {word for words in (*STORY, *SLOW) for word in words}
 

@@ -67,7 +67,7 @@ def _taken(verb: str) -> set[str]:
         ("POST", "/api/v1/search", "{", 400, "bad_input"),
         ("POST", "/api/v1/search", "[]", 400, "bad_input"),
         ("POST", "/api/v1/search", '{"query": 7}', 400, "bad_input"),
-        ("POST", "/api/v1/search", '{"query": "a", "tag": "b"}', 400, "bad_input"),
+        ("POST", "/api/v1/search", '{"query": "a", "tag": 7}', 400, "bad_input"),
         ("POST", "/api/v1/add", '{"text": "a", "confidence": true}', 400, "bad_input"),
     ],
 )

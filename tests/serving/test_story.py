@@ -81,7 +81,8 @@ class Terminal:
         self._env = env
 
     def ask(self, operation: str, /, **values: Any) -> Any:
-        words = [operation, *(str(values.pop(name)) for name in PLACED[operation] if name in values)]
+        verb = OPERATIONS[operation].verb.split() or ["search", "--leaning", operation]
+        words = [*verb, *(str(values.pop(name)) for name in PLACED[operation] if name in values)]
         for name, value in values.items():
             option = f"--{(OFF[name] if value is False else name).replace('_', '-')}"
             several = value if isinstance(value, list) else [value]

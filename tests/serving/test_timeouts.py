@@ -74,7 +74,7 @@ def test_a_request_that_takes_longer_than_its_head_may_is_answered(
 
 
 def test_a_body_that_does_not_end_is_a_408(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operation_routes, "read_body", lambda receive: read_body(receive, 0.3))
+    monkeypatch.setattr(operation_routes, "read_body", lambda receive, **most: read_body(receive, 0.3, **most))
 
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
         raw.sendall(head("add", length=50) + b'{"text"')

@@ -48,6 +48,7 @@ def _health(db: Workspace, *, deep: bool) -> Health:
         problems = problems or (f"{error}; {error.hint}",)
         return Health(problems=problems, memories=0, address=shown_address(db.address))
     advice = [f"vectors of {name} are here and not in use; drop them: recollect model prune" for name in old]
+    privacy = upkeep.privacy.leaving(db.models, db.address)  # it looks at the model, which may leave a notice
     advice += [*upkeep.privacy.exposed(db.address), *filter(None, [db.models.notice])]
     advice += [*db._log.failures, *db._writer.failures]
     return Health(
@@ -55,7 +56,7 @@ def _health(db: Workspace, *, deep: bool) -> Health:
         memories=memories,
         address=shown_address(db.address),
         advice=tuple(advice),
-        privacy=upkeep.privacy.leaving(db.models, db.address),
+        privacy=privacy,
         last_backup=db.backups.last(),
     )
 

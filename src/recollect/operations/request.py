@@ -266,7 +266,7 @@ def parse(
     given = {
         key: _read(known[key], value, local=local)
         for key, value in values.items()
-        if value is not None and (local or known[key].is_required or not _is_empty(value))
+        if value is not None and (local or known[key].is_required or not _is_no_list(known[key], value))
     }
     for each in known.values():
         if each.is_required and each.name not in given:
@@ -283,8 +283,8 @@ def parse(
         ) from error
 
 
-def _is_empty(value: Any) -> bool:
-    return isinstance(value, list | tuple) and not value
+def _is_no_list(parameter: Parameter, value: Any) -> bool:
+    return parameter.kind != "numbers" and isinstance(value, list | tuple) and not value
 
 
 def _read(parameter: Parameter, value: Any, *, local: bool) -> Any:
@@ -335,9 +335,12 @@ def _date(parameter: Parameter, value: Any) -> Any:
 
 def _numbers(parameter: Parameter, value: Any) -> tuple[float, ...]:
     try:
-        return tuple(map(float, value))
+        numbers = tuple(map(float, value))
     except (TypeError, ValueError, OverflowError):
-        return _refuse(parameter, value)  # type: ignore[no-any-return]
+        numbers = ()
+    if not numbers or any(isinstance(each, str | bool) for each in value):
+        _refuse(parameter, value)
+    return numbers
 
 
 _READERS: Final[Mapping[Kind, Callable[[Parameter, Any], Any]]] = {
@@ -364,5 +367,5 @@ def read_id(value: Any, *, see: str = "recollect list") -> int:
     except ValueError as error:
         raise InputError(f"{value!r} is not an id", hint=f"ids are numbers, such as 26 or #26; see: {see}") from error
     if abs(number) >= MAX_INTEGER:
-        raise InputError(f"{value} is too large", hint=f"see: {see}")
+        raise InputError(f"{shown(value)} is too large", hint=f"see: {see}")
     return number

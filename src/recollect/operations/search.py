@@ -270,6 +270,7 @@ class Inject(Selected, rights=LOGGED, group="agents", example={"task": "Prepare 
     limit: Annotated[int, about("how many memories at most (5)", ge=1, short="n")] = 5
     lens: Annotated[str, about("look through this lens")] | None = None
     precise: Annotated[bool, about("tell only what probably answers (on)", off="no_precise")] = True
+    mode: Annotated[str, about("how to look (hybrid)", choices=tuple(MODES))] = "hybrid"
     only_tag: Annotated[Texts, about("only memories with this tag (may be repeated)", metavar="NAME")] = ()
 
 
@@ -298,6 +299,7 @@ def inject(db: Workspace, request: Inject, call: Call) -> "recall.inject.Rendere
     asked = db._named_request(
         Request(
             text=query,
+            mode=mode_from(request.mode),
             scope=db.scope,
             where=request.filter_for(call.now, tag=request.only_tag or None),
             limit=max(request.limit, db.profile.limit) + len(told),  # it may know some of them already

@@ -109,7 +109,8 @@ def _subject(
     lens = 1.0 if state.boost is None or loaded is None else state.boost(loaded, facts)
     answers = any(each.ranking == REPLY and row in each.points for each in candidates.given)
     role = roles.get(row)
-    least = 1.0 if role == "person" else replies if answers else 0.0  # short messages of a person state facts
+    states = role == "person" and loaded is not None and not loaded.content.rstrip().endswith("?")
+    least = 1.0 if states else replies if answers else 0.0  # short messages of a person state facts
     meant = asked is None or role in (None, asked)
     return Subject(memory, facts, state.usage.get(row, UNUSED), lens, least, meant)
 

@@ -89,8 +89,8 @@ def test_what_nobody_foresaw_is_one_line_too(run: Run, monkeypatch: pytest.Monke
     def fall(*_: object) -> None:
         raise KeyError("two\nlines")
 
-    fallen = {"stats": replace(OPERATIONS["stats"], run=fall)}
-    monkeypatch.setattr("recollect.surfaces.commands._operations", lambda: fallen)
+    fallen = replace(OPERATIONS["stats"], run=fall)
+    monkeypatch.setattr("recollect.surfaces.commands._operation", lambda _: fallen)
 
     told, value = run("stats"), run("stats", "--json")
 

@@ -18,6 +18,7 @@ from recollect.errors import InputError, RecollectError
 from recollect.remember.import_files import ImportReport
 from recollect.render.text import changed_text
 from recollect.surfaces import watching
+from recollect.workspace.roots import Roots
 
 PATIENCE = 300.0
 """How many seconds something that must happen is waited for."""
@@ -278,9 +279,9 @@ def test_a_root_that_comes_later_is_watched_then(tmp_path: Path, monkeypatch: py
 def test_trouble_is_told_and_does_not_end_the_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "LOOK", 50)
     folder, stop, errors = write(tmp_path / "notes", a="The port is 8080."), threading.Event(), list[RecollectError]()
-    real, calls = Recollection.import_roots, list[int]()
+    real, calls = Roots.import_, list[int]()
 
-    def import_roots(self: Recollection, **more: object) -> ImportReport:
+    def import_roots(self: Roots, **more: object) -> ImportReport:
         calls.append(1)
         if len(calls) == 1:
             raise RecollectError("the store is locked")
@@ -289,7 +290,7 @@ def test_trouble_is_told_and_does_not_end_the_watch(tmp_path: Path, monkeypatch:
     def told(_: ImportReport) -> None:
         stop.set()
 
-    monkeypatch.setattr(Recollection, "import_roots", import_roots)
+    monkeypatch.setattr(Roots, "import_", import_roots)
     with recollect.open(tmp_path / "notes.db", model="none") as db:
         db.roots.add(folder)
         watching.follow(db, stop=stop, told=told, trouble=errors.append)

@@ -11,7 +11,7 @@ import pytest
 
 import recollect
 from recollect import Recollection
-from recollect.errors import QueryError, SearchCancelled, SearchTimeout, StoreBusy
+from recollect.errors import InputError, SearchCancelled, SearchTimeout, StoreBusy
 from recollect.profile import Profile, load_profile, read_profile
 from recollect.replies import Reply, Request
 from recollect.surfaces.serve.answer_cache import AnswerCache
@@ -380,7 +380,7 @@ def test_a_query_that_fails_while_it_is_warmed_keeps_no_other_cold(asked: Asked)
 def test_a_bad_request_is_not_counted(db: Recollection) -> None:
     cache = db.answers = AnswerCache()
 
-    with pytest.raises(QueryError):
+    with pytest.raises(InputError):
         db.search("a", alpha=2)
 
     assert not cache._queries  # noqa: SLF001
