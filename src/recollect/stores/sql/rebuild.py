@@ -68,7 +68,7 @@ def mark_new(db: Database) -> bool:
         if any(known.values()) or session.value("select exists (select 1 from memory)"):
             return False
         session.rows("update meta set value = ? where key = 'analyser'", (db.analyser,))
-        bump(session, "version")
+        session.changed({""})
         return True
 
 
