@@ -11,6 +11,7 @@ import recollect
 from kit import answered, plain
 from postgres_server import fresh_database
 from recollect.errors import InputError, StoreBusy, StoreError
+from recollect.serialize import serialize
 from recollect.stores.choice import shown_address
 from recollect.stores.postgres import engine_at, open_postgres
 from recollect.stores.postgres.address import Address, read_address
@@ -87,8 +88,8 @@ def test_no_face_shows_the_password() -> None:
 
     assert all("postgresql:///" in text for text in texts)
     assert "on the server: " in texts[1]
-    assert told[1].value["bytes"] > 100_000
-    assert "hush1234" not in f"{texts} {[each.value for each in told]}"
+    assert told[1].value.bytes > 100_000
+    assert "hush1234" not in f"{texts} {[serialize(each.value) for each in told]}"
     assert health.privacy[0].startswith("memories and what is searched for go to postgresql:///")
     assert not any("nothing that is stored" in line for line in health.privacy)
 

@@ -37,7 +37,7 @@ def test_writers_and_readers_share_fewer_connections_than_they_are(address: str,
         assert all(len(each) == 2 for each in found)
         db.reindex()
         db.purge(found[0][-1])
-        db.backup(tmp_path / "copy.db")
+        db.backups.create(tmp_path / "copy.db")
         assert db.doctor(deep=True).problems == ()
     with recollect.open(tmp_path / "copy.db", model="none") as copy:
         assert copy.stats().memories == 2 * WRITERS - 1

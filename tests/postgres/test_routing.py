@@ -8,6 +8,7 @@ asked, and all SQL in the source, both read by PostgreSQL's own parser.
 import ast
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 import pglast
@@ -83,7 +84,7 @@ def heard(tmp_path_factory: pytest.TempPathFactory) -> tuple[frozenset[str], fro
                 answer(operation, view, {**values})
         for name in sorted(public(Recollection) - {"close"}):
             for args, more in methods(folder)[name]:
-                called(getattr(view, name), args, dict(more))
+                called(attrgetter(name)(view), args, dict(more))
         db.backups.create(folder / "whole.db")
         db.backups.restore(folder / "whole.db")
         db.doctor(deep=True)
