@@ -36,6 +36,8 @@ class NoServer(psycopg.OperationalError):
 
 OPTIONS: Final[dict[str, Any]] = {"autocommit": True, "prepare_threshold": None}
 """How every connection is made."""
+PREPARE_AFTER: Final = 3
+"""How often a statement of writers is sent before the server keeps its plan."""
 
 
 def connect_soon(address: Address) -> "psycopg.Connection[Any]":

@@ -132,13 +132,17 @@ class PostgresSession:
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         """Run *statement* and return all its rows."""
         self.has_vectors = self.has_vectors or statement.startswith("update vector")
-        cursor = self.send().execute(spelt(statement), tuple(values))
+        cursor = self._run(statement, values)
         return [] if cursor.description is None else cursor.fetchall()
 
     def value(self, statement: str, values: Sequence[Any] = ()) -> Any:
         """Run *statement* and return the one column of its first row, or None."""
-        row = self.send().execute(spelt(statement), tuple(values)).fetchone()
+        row = self._run(statement, values).fetchone()
         return None if row is None else row[0]
+
+    def _run(self, statement: str, values: Sequence[Any]) -> "psycopg.Cursor[Any]":
+        """Run *statement*; only that of a writer, who asks little, may go by a plan made for other values."""
+        return self.send().execute(spelt(statement), tuple(values), prepare=None if self.is_writing else False)
 
     def each(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Any]:
         """Run *statement* and return its rows one by one."""
@@ -323,7 +327,7 @@ class PostgresEngine:
         slot.begin_reading()
         with _dropped_if_broken(slot):
             yield session
-        slot.db.execute("rollback")
+        slot.db.execute("commit")  # after a rollback the driver would drop all plans that the server keeps
 
     def _writing(
         self, session: PostgresSession, slot: Slot, projects: Collection[str] | None, *, durable: bool
@@ -372,7 +376,7 @@ class PostgresEngine:
         """Let the read transaction of this thread see what others wrote since."""
         if self.open_transaction() == "read":
             slot: Slot = self._here.held[1].slot
-            slot.db.execute("rollback")
+            slot.db.execute("commit")
             slot.begin_reading()
             self._here.held[1].seen.clear()
 

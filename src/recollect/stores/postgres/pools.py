@@ -20,6 +20,7 @@ from recollect.stores.postgres.connecting import (
     LOCK_TIMEOUT_SECONDS,
     OPTIONS,
     PAUSE,
+    PREPARE_AFTER,
     NoServer,
     configure,
     connect_soon,
@@ -85,8 +86,12 @@ class Pool:
             return self._pool
 
     def _prepare(self, db: "psycopg.Connection[Any]") -> None:
+        """Make a connection ready; through PgBouncer, which tells another number of the process, it keeps no plans."""
         configure(db)
-        db.execute(sql.SQL("select {}.follow_timeline()").format(sql.Identifier(self.address.schema)))
+        followed = sql.SQL("select pg_backend_pid(), {}.follow_timeline()").format(sql.Identifier(self.address.schema))
+        ((process, _),) = db.execute(followed).fetchall()
+        if process == db.info.backend_pid:
+            db.prepare_threshold = PREPARE_AFTER
 
     def close(self) -> None:
         """Close every connection; those in use are closed when they come back."""
