@@ -31,6 +31,8 @@ from recollect.stores.postgres.connecting import (
 
 LIFETIME: Final = 300.0
 """After how many seconds a connection is made anew, so that a server that came back is used again."""
+CLOSING: Final = 1.0
+"""How many seconds are waited for the threads of a pool that is closed; one that still connects ends later."""
 READ: Final = "begin isolation level repeatable read read only;"
 WRITE: Final = "begin isolation level read committed;"
 WHOLE: Final = "select pg_advisory_xact_lock(hashtext({schema}));"
@@ -98,12 +100,12 @@ class Pool:
         with self._lock:
             self._is_closed, pool = True, self._pool
         if pool is not None:
-            pool.close(timeout=0)
+            pool.close(timeout=CLOSING)
 
 
 def _close_soon(pool: "ConnectionPool[Any]") -> None:
     """Close *pool* for all who wait for it; its own thread cannot do that."""
-    threading.Thread(target=pool.close, kwargs={"timeout": 0}, daemon=True).start()
+    threading.Thread(target=pool.close, kwargs={"timeout": CLOSING}, daemon=True).start()
 
 
 class Slot:
@@ -220,7 +222,7 @@ class Slot:
         if self._held is not None:
             pool, db = self._held
             self._held = None
-            pool.close(timeout=0)
+            pool.close(timeout=CLOSING)
             db.close()
 
 
