@@ -6,12 +6,11 @@ from typing import Annotated, Any, Final, Literal
 
 from recollect.arguments import shown
 from recollect.errors import InputError, QueryError
-from recollect.filters import filter_from, span_of
+from recollect.filters import filter_from
 from recollect.operations.request import Request
 from recollect.parameters import about
 from recollect.records import FILTER_FIELDS, Filter
 from recollect.replies import Mode
-from recollect.text.dates import TimeSpan
 
 MODES: Final[Mapping[str, Mode]] = {
     "hybrid": "hybrid",
@@ -88,11 +87,6 @@ class Filtered(Selected, is_shared=True):
 
 
 # --- how people write values ----------------------------------------------------------------
-
-
-def moment(value: str | None, name: str, now: datetime) -> TimeSpan | None:
-    """Return the span of time that *value*, the parameter *name*, describes."""
-    return span_of(value, name, now=now)
 
 
 def pairs(texts: Iterable[str], name: str, *, form: str, example: str) -> dict[str, str]:

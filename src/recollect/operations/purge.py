@@ -1,6 +1,6 @@
 """The operation that erases memories for good."""
 
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from recollect import upkeep
 from recollect.errors import InputError
@@ -10,7 +10,9 @@ from recollect.operations.request import Call, Request, read_id
 from recollect.operations.rights import OWNER_WRITES
 from recollect.parameters import about
 from recollect.render import text
-from recollect.workspace import Workspace
+
+if TYPE_CHECKING:  # a client of the server opens no store
+    from recollect.workspace import Workspace
 
 NOTHING_LEFT: Final = "nothing of it is left in the files of the store"
 
@@ -29,7 +31,7 @@ class Purge(Request, rights=OWNER_WRITES, slow=True, group="care", example={"ids
 
 
 @operation
-def purge(db: Workspace, request: Purge, _: Call) -> "Answer[upkeep.purge.PurgeReport]":
+def purge(db: "Workspace", request: Purge, _: Call) -> "Answer[upkeep.purge.PurgeReport]":
     """Erase memories for good, with all that speaks of them, every byte; --verify looks for what is left."""
     names = ("source", "project", "older_than")
     chosen: dict[str, Any] = {name: getattr(request, name) for name in names if getattr(request, name) is not None}
