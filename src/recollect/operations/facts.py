@@ -27,7 +27,7 @@ class Facts(Request, rights=READS, group="agents", example={"subject": "Owner"})
     """Which facts to list."""
 
     subject: Annotated[str, about("only about this subject")] | None = None
-    type: Annotated[Texts, about("only of this type (may be repeated)")] | None = None
+    type: Annotated[Texts, about("only of this type")] | None = None
     limit: Annotated[int, about("how many (100)", ge=1, short="n")] = 100
 
 

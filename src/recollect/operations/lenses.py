@@ -28,9 +28,9 @@ class LensRequest(
 
     action: Annotated[Literal["create", "list", "drop"], about("what to do (list)", place=1)] = "list"
     name: Annotated[str, about("the name of the lens", place=2)] | None = None
-    only_project: Annotated[Texts, about("only this project (may be repeated)", metavar="NAME")] = ()
-    tag: Annotated[Texts, about("only memories with this tag (may be repeated)")] = ()
-    boost: Annotated[Texts, about("KIND:NAME=FACTOR, such as type:decision=1.5 (repeatable)", metavar="KEY=VALUE")] = ()
+    only_project: Annotated[Texts, about("only this project", metavar="NAME")] = ()
+    tag: Annotated[Texts, about("only memories with this tag")] = ()
+    boost: Annotated[Texts, about("KIND:NAME=FACTOR, such as type:decision=1.5", metavar="KEY=VALUE")] = ()
 
 
 class LensList(Struct, frozen=True, kw_only=True):

@@ -47,7 +47,7 @@ KeepSecrets = Annotated[bool, about("do not redact keys and tokens", inverse="re
 NoEmbed = Annotated[bool, about("leave the vectors for later", inverse="embed")]
 Metadata = Annotated[
     Texts | dict[str, Any],
-    about("KEY=VALUE (may be repeated)", metavar="KEY=VALUE", python="Mapping[str, object]"),
+    about("KEY=VALUE", metavar="KEY=VALUE", python="Mapping[str, object]"),
 ]
 PYTHON_VALUES: Final = (
     *("tags", "kind", "pinned", "line", "section", "thread", "turn", "context"),
@@ -90,7 +90,7 @@ class Add(
     path: Annotated[str, about("a path it is about")] | None = None
     requirements: Annotated[str | Texts, about("requirements it states", python="Names")] | None = None
     worker_role: Annotated[str, about("the role of the agent that wrote it", only="python")] | None = None
-    tag: Annotated[Texts, about("a tag, or several with commas (may be repeated)")] | None = None
+    tag: Annotated[Texts, about("a tag, or several with commas")] | None = None
     date: Annotated[Any, about("the day it speaks of", metavar="DATE")] | None = None
     metadata: Metadata | None = None
     keep_secrets: KeepSecrets = False
@@ -403,7 +403,7 @@ class Edit(
     content: Annotated[str, about("the new text; - reads it from standard input")] | None = None
     title: Annotated[str, about("the new title")] | None = None
     type: Annotated[str, about("the new type")] | None = None
-    tag: Annotated[Texts, about("the tags it has from now on (may be repeated; see also: tag)")] | None = None
+    tag: Annotated[Texts, about("the tags it has from now on; see also: tag")] | None = None
     date: Annotated[Any, about("the day it speaks of", metavar="DATE")] | None = None
     source: Annotated[str, about("where it comes from")] | None = None
     confidence: Annotated[float, about("how sure it is, from 0 to 1", ge=0, le=1)] | None = None
@@ -442,8 +442,8 @@ class Tag(Request, rights=CHANGES, example={"id": 1, "add": ["release"]}):
     """Which memories get and lose which tags."""
 
     id: MemoryIds
-    add: Annotated[Texts, about("a tag to give, or several with commas (may be repeated)")] = ()
-    remove: Annotated[Texts, about("a tag to take away, or several with commas (may be repeated)")] = ()
+    add: Annotated[Texts, about("a tag to give, or several with commas")] = ()
+    remove: Annotated[Texts, about("a tag to take away, or several with commas")] = ()
 
 
 @operation

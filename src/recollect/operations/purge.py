@@ -26,7 +26,7 @@ class Purge(Request, rights=OWNER_WRITES, slow=True, group="care", example={"ids
     older_than: Annotated[Any, about("all that is older than this: 90d, 2026-05-01, …", metavar="DATE")] | None = None
     dry_run: DryRun = False
     verify: Annotated[bool, about("search the raw bytes of the files for what was erased", only="machine")] = False
-    trace: Annotated[Texts, about("search the raw bytes for this text too (may be repeated)", only="machine")] = ()
+    trace: Annotated[Texts, about("search the raw bytes for this text too", only="machine")] = ()
     yes: Annotated[bool, about("do not ask")] = False
 
 

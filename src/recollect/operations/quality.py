@@ -29,21 +29,19 @@ class Eval(
     """Which judged sets to measure, and how."""
 
     datasets: Annotated[Texts, about("folders in the BEIR layout, or JSON files of LongMemEval or LoCoMo", place=1)]
-    profile: Annotated[Texts, about("a profile to try (may be repeated; the first is the baseline)")] = ()
-    mode: Annotated[Texts, about("keyword, semantic or hybrid (may be repeated; hybrid)")] = ()
+    profile: Annotated[Texts, about("a profile to try; the first is the baseline")] = ()
+    mode: Annotated[Texts, about("keyword, semantic or hybrid (hybrid)")] = ()
     split: Annotated[Literal["dev", "test", "all"], about("which half of the queries (all)")] = "all"
     by: Annotated[
         Literal["document", "session"],
         about("what counts as a find: a document, or the session it was said in (document)"),
     ] = "document"
     queries: Annotated[int, about("ask only this many queries of each set", ge=1)] | None = None
-    run_file: Annotated[
-        Texts, about("NAME=PATH: score another tool's ranking (may be repeated)", metavar="KEY=VALUE")
-    ] = ()
+    run_file: Annotated[Texts, about("NAME=PATH: score another tool's ranking", metavar="KEY=VALUE")] = ()
     export: (
         Annotated[str, about("write every ranking into this folder, in the format of TREC", metavar="FOLDER")] | None
     ) = None
-    output: Annotated[Texts, about("write a report: report.md or report.html (may be repeated)", metavar="FILE")] = ()
+    output: Annotated[Texts, about("write a report: report.md or report.html", metavar="FILE")] = ()
     vectors: (
         Annotated[str, about("the folder where vectors are kept (the user's cache folder)", metavar="FOLDER")] | None
     ) = None

@@ -55,14 +55,20 @@ class Ranked(RequestOptions):
     Most options are fields of `replies.Request`, which describes them.
     """
 
-    query: Annotated[str, about("words, '\"a phrase\"', OR, AND, prefix*, type:decision, -not", place=2, words=True)]
+    query: Annotated[
+        str,
+        about(
+            'what to find, in plain words; "a phrase", OR, prefix*, type:decision and -not work too',
+            place=2,
+            words=True,
+        ),
+    ]
     mode: Annotated[str, about("how to look (hybrid)", choices=tuple(MODES))] = "hybrid"
-    weight: Annotated[Texts, about("words=N, vector=N or expansion=N (may be repeated)", only="program")] = ()
+    weight: Annotated[Texts, about("words=N, vector=N or expansion=N", only="program")] = ()
     set: Annotated[
         Texts,
         about(
-            f"replace a number of the profile: {', '.join(SETTABLE)}, or the weight of {', '.join(WEIGHTED)} "
-            "(may be repeated)",
+            f"replace a number of the profile: {', '.join(SETTABLE)}, or the weight of {', '.join(WEIGHTED)}",
             only="terminal",
             metavar="KEY=NUMBER",
         ),
@@ -265,7 +271,7 @@ class Inject(Selected, rights=LOGGED, group="agents", example={"task": "Prepare 
 
     task: Annotated[str, about("the title of the task", place=1, words=True)]
     description: Annotated[str, about("what it is about")] = ""
-    tag: Annotated[Texts, about("a tag of the task (may be repeated)")] = ()
+    tag: Annotated[Texts, about("a tag of the task")] = ()
     session: Session | None = None
     style: Annotated[Literal["markdown", "compact", "xml"], about("how (markdown)")] = "markdown"
     budget: Annotated[int, about("how many tokens at most (500)", ge=1)] = 500
@@ -273,7 +279,7 @@ class Inject(Selected, rights=LOGGED, group="agents", example={"task": "Prepare 
     lens: Annotated[str, about("look through this lens")] | None = None
     precise: Annotated[bool, about("tell only what probably answers (on)", off="no_precise")] = True
     mode: Annotated[str, about("how to look (hybrid)", choices=tuple(MODES))] = "hybrid"
-    only_tag: Annotated[Texts, about("only memories with this tag (may be repeated)", metavar="NAME")] = ()
+    only_tag: Annotated[Texts, about("only memories with this tag", metavar="NAME")] = ()
 
 
 def _rendered_answer(
@@ -359,7 +365,7 @@ class Remind(
     """A prompt of a coding session."""
 
     prompt: Annotated[str, about("what the person typed", place=1)]
-    recent: Annotated[Texts, about("a turn of the session just before (may be repeated)", metavar="TEXT")] = ()
+    recent: Annotated[Texts, about("a turn of the session just before", metavar="TEXT")] = ()
     session: Session | None = None
     limit: Annotated[int, about("how many memories at most (3)", ge=1, short="n")] = 3
     budget: Annotated[int, about("how many tokens at most (500)", ge=1)] = 500
