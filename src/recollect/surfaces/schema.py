@@ -60,6 +60,7 @@ def answers_schema(*, strict: bool = False) -> Schema:
     }
 
 
+@cache
 def schema_of_record(kind: type[Struct]) -> Schema:
     """Return the schema of the values of *kind* alone."""
     made = _Definitions(strict=False)
