@@ -18,7 +18,7 @@ from recollect.records import Fact, Memory, StoreStats
 from recollect.remember.ingest import IngestResult
 from recollect.render.terminal import visible, visible_line
 from recollect.render.text import degraded_text
-from recollect.replies import Hit, Related, Reply, Shown
+from recollect.replies import Hit, Reply, Shown
 from recollect.search.why import Why
 from recollect.serialize import error_value, serialize
 from recollect.trust import ORIGINS
@@ -166,13 +166,13 @@ def as_error(error: RecollectError) -> CallToolResult:
     return CallToolResult(content=[content], is_error=True, _meta={ERROR: error_value(error)["error"]})
 
 
-def found(reply: Reply, *, budget: int, detail: bool = False) -> Results:
-    """Return what *reply* found, as far as *budget* tokens go; with *detail*, how each result was found.
+def found(reply: Reply, options: Any) -> Results:
+    """Return the hits of *reply* that fit into the budget; with *detail*, how each was found.
 
     That new memories still wait for their vectors is not noted: an agent can do nothing about it.
     """
-    hits = [_hit(each, detail=detail) for each in reply.hits]
-    shown = fitted(hits, budget=budget)
+    hits = [_hit(each, detail=options.detail) for each in reply.hits]
+    shown = fitted(hits, budget=options.budget)
     degraded = "" if reply.degraded == "vectors_pending" else degraded_text(reply)
     notes = (reply.reason.message if reply.reason else "", degraded)
     return Results(
@@ -184,17 +184,20 @@ def found(reply: Reply, *, budget: int, detail: bool = False) -> Results:
     )
 
 
-def listed(memories: Sequence[Memory], *, budget: int) -> Results:
-    """Return *memories*, as far as *budget* tokens go."""
-    shown = fitted([of_memory(each, each.content) for each in memories], budget=budget)
-    return Results(outcome="answered" if shown else "none", results=tuple(shown), more=len(memories) - len(shown))
+def listed(reply: Any, options: Any) -> Results:
+    """Return the memories of *reply* that fit into the budget."""
+    return _listed([of_memory(each, each.content) for each in reply.memories], options.budget)
 
 
-def near(related: Sequence[Related], *, budget: int) -> Results:
-    """Return what belongs to a memory, with the reasons."""
-    told = [replace(of_memory(each.memory, each.memory.content), reasons=each.reasons) for each in related]
-    shown = fitted(told, budget=budget)
-    return Results(outcome="answered" if shown else "none", results=tuple(shown), more=len(told) - len(shown))
+def _listed(results: Sequence[Result], budget: int) -> Results:
+    shown = fitted(results, budget=budget)
+    return Results(outcome="answered" if shown else "none", results=tuple(shown), more=len(results) - len(shown))
+
+
+def near(reply: Any, options: Any) -> Results:
+    """Return the memories that belong to one, with the reasons."""
+    found = [replace(of_memory(each.memory, each.memory.content), reasons=each.reasons) for each in reply.related]
+    return _listed(found, options.budget)
 
 
 def fitted(results: Iterable[Result], *, budget: int) -> list[Result]:
@@ -227,12 +230,13 @@ def _length(text: str, tokens: int) -> int:
     return length
 
 
-def part(document: Document, *, start: int, budget: int) -> Document:
-    """Return *document* with what of its text fits in *budget* tokens from *start* on, and where to go on."""
-    rest = document.text[start:]
-    length = _length(rest, budget)
-    after = start + length if length < len(rest) else None
-    return replace(document, text=rest[:length], next=after)
+def part(reply: Shown, options: Any) -> Document:
+    """Return the part of a memory that fits into the budget, and where to go on."""
+    whole = document(reply)
+    rest = whole.text[options.start :]
+    length = _length(rest, options.budget)
+    after = options.start + length if length < len(rest) else None
+    return replace(whole, text=rest[:length], next=after)
 
 
 def brief(value: Any) -> Any:
@@ -244,12 +248,12 @@ def brief(value: Any) -> Any:
     return [brief(each) for each in value[:MOST_NAMES]] if isinstance(value, list) else value
 
 
-def told(rendered: Any) -> Told:
+def told(rendered: Any, _: Any) -> Told:
     """Return what a task is told."""
     return Told(text=rendered.text, ids=tuple(map(str, rendered.ids)), tokens=rendered.tokens)
 
 
-def explained(why: Why) -> Explained:
+def explained(why: Why, _: Any) -> Explained:
     """Return why a memory was or was not found."""
     return Explained(
         id=str(why.id),
@@ -261,7 +265,7 @@ def explained(why: Why) -> Explained:
     )
 
 
-def remembered(kept: IngestResult) -> Remembered:
+def remembered(kept: IngestResult, _: Any) -> Remembered:
     """Return what became of a text."""
     of = None if kept.of is None else str(kept.of)
     return Remembered(id=str(kept.id), decision=kept.decision, of=of, redacted=kept.redacted)
@@ -281,8 +285,19 @@ def document(found: Shown) -> Document:
     )
 
 
-def counts(counted: StoreStats) -> Counts:
-    """Return what was *counted*, the largest projects and types alone."""
+def judged(reply: Any, _: Any) -> Done:
+    """Return which verdict was noted."""
+    return Done(done=True, message=f"#{reply.id}: {reply.verdict}")
+
+
+def forgotten(_: Any, options: Any) -> Done:
+    """Return which memory was forgotten."""
+    return Done(done=True, message=f"#{options.id} is forgotten; recollect restore {options.id}")
+
+
+def counts(state: Any, _: Any) -> Counts:
+    """Return how much there is, of projects and types the largest alone."""
+    counted: StoreStats = state.counted
     return Counts(
         memories=counted.memories,
         forgotten=counted.forgotten,

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from functools import partial
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar, get_type_hints
 
 import anyio.to_thread
 from mcp.server import MCPServer, ServerRequestContext
@@ -138,10 +138,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     sets: Callable[[Any], Mapping[str, Any]] = lambda _: {}
     """Returns further parameters of the operation, by the options."""
     render: Callable[[Any, Any], Struct]
-    """Makes the result of the reply and the options."""
-    result: type[Struct] = replies.Results
+    """Makes the result of the reply and the options; its type says what the tool returns."""
     hints: ToolAnnotations = SEARCHING
-    meta: dict[str, Any] | None = None
 
 
 def _search_tool(name: str, text: str) -> Tool:
@@ -154,8 +152,7 @@ def _search_tool(name: str, text: str) -> Tool:
         options=SearchOptions,
         defaults={"limit": 10},
         sets=_searched,
-        render=lambda reply, options: replies.found(reply, budget=options.budget, detail=options.detail),
-        meta=LARGE,
+        render=replies.found,
     )
 
 
@@ -175,9 +172,7 @@ TOOLS: Final = (
         about="Get one memory in full, by the id that search told.",
         operation="show",
         options=FetchOptions,
-        render=lambda found, options: replies.part(replies.document(found), start=options.start, budget=options.budget),
-        result=replies.Document,
-        meta=LARGE,
+        render=replies.part,
     ),
     Tool(
         name="inject",
@@ -187,8 +182,7 @@ TOOLS: Final = (
         operation="inject",
         takes=("task", "description", "project"),
         options=InjectOptions,
-        render=lambda told, _: replies.told(told),
-        result=replies.Told,
+        render=replies.told,
     ),
     Tool(
         name="related",
@@ -198,8 +192,7 @@ TOOLS: Final = (
         takes=("id", "limit"),
         options=RelatedOptions,
         defaults={"limit": 10},
-        render=lambda found, options: replies.near(found.related, budget=options.budget),
-        meta=LARGE,
+        render=replies.near,
     ),
     Tool(
         name="why",
@@ -208,8 +201,7 @@ TOOLS: Final = (
         "what would bring it up.",
         operation="why",
         takes=("id", "query"),
-        render=lambda told, _: replies.explained(told),
-        result=replies.Explained,
+        render=replies.explained,
     ),
     Tool(
         name="timeline",
@@ -219,8 +211,7 @@ TOOLS: Final = (
         takes=("query", "project", "limit"),
         options=Sized,
         defaults={"limit": 30},
-        render=lambda found, options: replies.listed(found.memories, budget=options.budget),
-        meta=LARGE,
+        render=replies.listed,
     ),
     Tool(
         name="stats",
@@ -228,8 +219,7 @@ TOOLS: Final = (
         about="Count what is remembered: memories, projects, types.",
         operation="stats",
         takes=("project",),
-        render=lambda state, _: replies.counts(state.counted),
-        result=replies.Counts,
+        render=replies.counts,
     ),
     Tool(
         name="remember",
@@ -240,8 +230,7 @@ TOOLS: Final = (
         operation="add",
         takes=("type", "title", "tag", "project", "source", "date"),
         options=RememberOptions,
-        render=lambda kept, _: replies.remembered(kept),
-        result=replies.Remembered,
+        render=replies.remembered,
         hints=WRITING,
     ),
     Tool(
@@ -250,8 +239,7 @@ TOOLS: Final = (
         about="Say what became of a memory that was recalled: used (it went into the work), useful, or wrong.",
         operation="feedback",
         takes=("id", "verdict", "query"),
-        render=lambda judged, _: replies.Done(done=True, message=f"#{judged.id}: {judged.verdict}"),
-        result=replies.Done,
+        render=replies.judged,
         hints=WRITING,
     ),
     Tool(
@@ -261,10 +249,7 @@ TOOLS: Final = (
         "brings it back. A person is asked first where that is possible. What changed is better told by remember.",
         operation="forget",
         options=ForgetOptions,
-        render=lambda _, options: replies.Done(
-            done=True, message=f"#{options.id} is forgotten; recollect restore {options.id}"
-        ),
-        result=replies.Done,
+        render=replies.forgotten,
         hints=FORGETTING,
     ),
 )
@@ -306,9 +291,9 @@ class _Tools:
                 "properties": {each.name: _schema_of(each) for each in taken},
                 "required": [each.name for each in taken if each.is_required],
             },
-            output_schema=schema_of_record(tool.result),
+            output_schema=schema_of_record(get_type_hints(tool.render)["return"]),
             annotations=tool.hints,
-            _meta=tool.meta,
+            _meta=LARGE if issubclass(tool.options, Sized) else None,
         )
 
     def read(self, tool: Tool, arguments: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
