@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, ToolAnnotations
 from mcp_types import Tool as ToolDescription
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 from pydantic import BaseModel, Field
 
 from recollect.arguments import shown
@@ -269,7 +269,7 @@ class _Tools:
     def parameters(self, tool: Tool) -> dict[str, Parameter]:
         """Return what *tool* takes: what it needs, parameters of its operation, its own options."""
         taken = {each.name: each for each in self._dispatcher.operation(tool.operation).served_parameters}
-        own = {each.name: each for each in parameters_of(tool.options) if each.name != "project"}
+        own = {each.name: each for each in parameters_of(tool.options) if not each.hints.is_scope}
         usual = self._defaults(tool)
         chosen = {name: replace(taken[name], default=usual.get(name, taken[name].default)) for name in tool.takes}
         return dict(sorted({**chosen, **own}.items(), key=lambda each: not each[1].is_required))
@@ -315,7 +315,8 @@ class _Tools:
         """Return the result of *tool*."""
         options, values = self.read(tool, arguments)
         taken = self._dispatcher.operation(tool.operation).request.__struct_fields__
-        shared = {name: value for name, value in asdict(options).items() if name in taken}
+        own = self.parameters(tool).keys() - set(tool.takes)
+        shared = {name: getattr(options, name) for name in own if name in taken}
         session = {"session": self._current.mcp_session} if "session" in taken else {}
         return tool.render(self.ask(tool.operation, **values, **shared, **session, **tool.sets(options)), options)
 
