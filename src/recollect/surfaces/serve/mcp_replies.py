@@ -23,19 +23,19 @@ from recollect.search.why import Why
 from recollect.serialize import error_value, serialize
 from recollect.trust import ORIGINS
 
-SHORTEST: Final = 40
+MIN_TEXT_TOKENS: Final = 40
 """A text is cut to no fewer tokens than this; what has no room for so much is counted instead."""
-LONGEST_NAME: Final = 120
-"""How many characters of a title or of a source are told."""
-MOST_NAMES: Final = 50
-"""How many projects and types are told by name."""
-HOW_FOUND: Final = (
+MAX_NAME_CHARACTERS: Final = 120
+"""How many characters of a title or of a source are shown."""
+MAX_NAMES: Final = 50
+"""How many projects and types are shown by name."""
+DETAIL_MEMBERS: Final = (
     *("kind", "match_type", "bm25_score", "bm25_rank", "semantic_score", "vector_rank", "fused_score"),
     "effective_confidence",
 )
-"""What the detail of a result tells of its hit, apart from the facts."""
+"""The members of a hit that the detail of a result has, apart from the facts."""
 ERROR: Final = "recollect/error"
-"""Where the error of a tool stands for programs; a model reads the text."""
+"""The key of a tool's error in `_meta`, for programs; a model reads the text."""
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -112,11 +112,11 @@ class Document(Struct, frozen=True, kw_only=True):
     """There is more: fetch again with this as start."""
 
 
-class Told(Struct, frozen=True, kw_only=True):
-    """What a task should be told."""
+class Injected(Struct, frozen=True, kw_only=True):
+    """What to know for a task."""
 
     text: str
-    """Markdown for the prompt; blank where there is nothing to tell."""
+    """Markdown for the prompt; blank if nothing is known."""
     ids: tuple[str, ...]
     tokens: int
 
@@ -205,9 +205,9 @@ def fitted(results: Iterable[Result], *, budget: int) -> list[Result]:
     left, shown = budget, list[Result]()
     for each in results:
         room = left - _size(replace(each, text=""))
-        if shown and room < min(SHORTEST, count_tokens_mixed(each.text)):
+        if shown and room < min(MIN_TEXT_TOKENS, count_tokens_mixed(each.text)):
             break
-        shown.append(replace(each, text=cut(each.text, max(SHORTEST, room))))
+        shown.append(replace(each, text=cut(each.text, max(MIN_TEXT_TOKENS, room))))
         left -= _size(shown[-1])
     return shown
 
@@ -242,15 +242,15 @@ def part(reply: Shown, options: Any) -> Document:
 def brief(value: Any) -> Any:
     """Return *value* with its texts seen and short and its lists not too long: what is told beside a memory."""
     if isinstance(value, str):
-        return cut(visible(value), LONGEST_NAME)
+        return cut(visible(value), MAX_NAME_CHARACTERS)
     if isinstance(value, Mapping):
-        return {brief(name): brief(each) for name, each in list(value.items())[:MOST_NAMES]}
-    return [brief(each) for each in value[:MOST_NAMES]] if isinstance(value, list) else value
+        return {brief(name): brief(each) for name, each in list(value.items())[:MAX_NAMES]}
+    return [brief(each) for each in value[:MAX_NAMES]] if isinstance(value, list) else value
 
 
-def told(rendered: Any, _: Any) -> Told:
-    """Return what a task is told."""
-    return Told(text=rendered.text, ids=tuple(map(str, rendered.ids)), tokens=rendered.tokens)
+def injected(rendered: Any, _: Any) -> Injected:
+    """Return what to know for a task."""
+    return Injected(text=rendered.text, ids=tuple(map(str, rendered.ids)), tokens=rendered.tokens)
 
 
 def explained(why: Why, _: Any) -> Explained:
@@ -308,7 +308,7 @@ def counts(state: Any, _: Any) -> Counts:
 
 
 def _largest(numbers: Mapping[str, int]) -> dict[str, int]:
-    most = sorted(numbers.items(), key=lambda each: -each[1])[:MOST_NAMES]
+    most = sorted(numbers.items(), key=lambda each: -each[1])[:MAX_NAMES]
     return {_name(name): number for name, number in most}
 
 
@@ -324,7 +324,7 @@ def _hit(hit: Hit, *, detail: bool) -> Result:
 
 def _detail(hit: Hit) -> dict[str, Any]:
     """Return how *hit* was found, named as in JSON everywhere; what there is none of is left out."""
-    values = {name: getattr(hit, name) for name in HOW_FOUND}
+    values = {name: getattr(hit, name) for name in DETAIL_MEMBERS}
     told = {name: round(value, 6) if isinstance(value, float) else value for name, value in values.items()}
     told["facts"] = brief([fact_line(each) for each in hit.facts]) or None
     return {name: value for name, value in told.items() if value is not None}
@@ -372,5 +372,5 @@ def title_of(memory: Memory) -> str:
 
 def _name(text: str) -> str:
     """Return *text* as a short line."""
-    line = visible_line(text[: 2 * LONGEST_NAME])
-    return line if len(line) <= LONGEST_NAME else f"{line[: LONGEST_NAME - 1]}…"
+    line = visible_line(text[: 2 * MAX_NAME_CHARACTERS])
+    return line if len(line) <= MAX_NAME_CHARACTERS else f"{line[: MAX_NAME_CHARACTERS - 1]}…"

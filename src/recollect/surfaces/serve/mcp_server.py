@@ -70,13 +70,10 @@ class Confirm(BaseModel):
 # --- tools ----------------------------------------------------------------------------------
 
 
-Budget = Annotated[int, about("tokens the answer may have, about", ge=50, le=20_000)]
-
-
 class Sized(Request):
     """How large a result may be."""
 
-    budget: Budget = 2000
+    budget: Annotated[int, about("tokens the answer may have, about", ge=50, le=20_000)] = 2000
 
 
 class SearchOptions(Sized):
@@ -91,13 +88,6 @@ class FetchOptions(Sized):
 
     id: MemoryId
     start: Annotated[int, about("the character to go on from, as `next` of a part tells it", ge=0)] = 0
-    budget: Budget = 8000
-
-
-class RelatedOptions(Sized):
-    """How large the list may be."""
-
-    budget: Budget = 1500
 
 
 class InjectOptions(Request):
@@ -134,7 +124,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     options: type[Request] = Request
     """Parameters of the tool itself; those that the operation has as well are passed on."""
     defaults: Mapping[str, Any] = {}
-    """Defaults that differ from those of the operation."""
+    """Defaults that differ from those of the operation and of the options."""
     sets: Callable[[Any], Mapping[str, Any]] = lambda _: {}
     """Returns further parameters of the operation, by the options."""
     render: Callable[[Any, Any], Struct]
@@ -172,6 +162,7 @@ TOOLS: Final = (
         about="Get one memory in full, by the id that search told.",
         operation="show",
         options=FetchOptions,
+        defaults={"budget": 8000},
         render=replies.part,
     ),
     Tool(
@@ -182,7 +173,7 @@ TOOLS: Final = (
         operation="inject",
         takes=("task", "description", "project"),
         options=InjectOptions,
-        render=replies.told,
+        render=replies.injected,
     ),
     Tool(
         name="related",
@@ -190,8 +181,8 @@ TOOLS: Final = (
         about="List the memories that belong to one, nearest first, each with the reasons.",
         operation="related",
         takes=("id", "limit"),
-        options=RelatedOptions,
-        defaults={"limit": 10},
+        options=Sized,
+        defaults={"limit": 10, "budget": 1500},
         render=replies.near,
     ),
     Tool(
@@ -269,10 +260,13 @@ class _Tools:
     def parameters(self, tool: Tool) -> dict[str, Parameter]:
         """Return what *tool* takes: what it needs, parameters of its operation, its own options."""
         taken = {each.name: each for each in self._dispatcher.operation(tool.operation).served_parameters}
-        own = {each.name: each for each in parameters_of(tool.options) if not each.hints.is_scope}
+        own = [each for each in parameters_of(tool.options) if not each.hints.is_scope]
         usual = self._defaults(tool)
-        chosen = {name: replace(taken[name], default=usual.get(name, taken[name].default)) for name in tool.takes}
-        return dict(sorted({**chosen, **own}.items(), key=lambda each: not each[1].is_required))
+        chosen = (
+            replace(each, default=usual.get(each.name, each.default))
+            for each in (*(taken[name] for name in tool.takes), *own)
+        )
+        return {each.name: each for each in sorted(chosen, key=lambda each: not each.is_required)}
 
     def _defaults(self, tool: Tool) -> Mapping[str, Any]:
         """Return the defaults of *tool*; a profile that clamps limits has one of its own."""
@@ -303,13 +297,14 @@ class _Tools:
             if name not in known:
                 hint = f"one of {', '.join(known)}" if known else "it takes no arguments"
                 raise InputError(f"{tool.name} takes no {shown(name)}", hint=hint)
-        given = {name: _read(known[name], value) for name, value in arguments.items() if value is not None}
+        given = dict(self._defaults(tool))
+        given |= {name: _read(known[name], value) for name, value in arguments.items() if value is not None}
         for each in known.values():
             if each.is_required and each.name not in given:
                 raise InputError(f"{tool.name} needs {each.name!r}", hint=each.about)
         own = [name for name in known if name not in tool.takes]
         options = parse(tool.options, tool.name, {name: given.pop(name) for name in own if name in given})
-        return options, {**self._defaults(tool), **given}
+        return options, given
 
     def call(self, tool: Tool, arguments: Mapping[str, Any]) -> Struct:
         """Return the result of *tool*."""
