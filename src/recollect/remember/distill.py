@@ -25,7 +25,7 @@ from recollect.text.wording import stems_of
 StatementType = Literal["decision", "preference", "gotcha", "procedure", "fact"]
 MARKED_TYPES: Final[Mapping[str, StatementType]] = {each: each for each in get_args(StatementType)}
 """The types that an agent may mark what it wants to keep with; another one is a fact."""
-THRESHOLD: Final = 2.5
+THRESHOLD: Final = 2.0
 """How many points a sentence needs."""
 MIN_WORDS: Final = 3
 MAX_STATEMENT_CHARACTERS: Final = 600
