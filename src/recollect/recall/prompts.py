@@ -7,9 +7,11 @@ work that the prompt starts: a rule about tests governs "run the tests", whateve
 
 import math
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from importlib.resources import files
 from typing import Final
 
 from msgspec import Struct
@@ -56,184 +58,14 @@ GENERAL_PENALTY: Final = 0.3
 """How much better a statement must fit a question that any textbook answers."""
 
 
-class Topic(Struct, frozen=True):
-    """A kind of work: how prompts start it, and how statements that govern it speak."""
-
-    name: str
-    prompt: re.Pattern[str]
-    statement: re.Pattern[str]
+def _words(alternatives: Sequence[str]) -> re.Pattern[str]:
+    return regex(r"(?<![\w-])(?:" + "|".join(alternatives) + r")(?![\w-])", re.IGNORECASE)
 
 
-def _topic(name: str, prompt: str, statement: str) -> Topic:
-    def words(pattern: str) -> re.Pattern[str]:
-        return regex(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.IGNORECASE)
-
-    return Topic(name, words(prompt), words(statement))
-
-
-TOPICS: Final = (
-    _topic(
-        "tests",
-        r"(?:run|start|execute|fix|write|add)(?: \w+){0,3} (?:unit |e2e |integration )?tests?|test suite"
-        r"|tests? (?:pass|fail\w*|hang)|pytest|jest|vitest",
-        r"tests?(?: suite)? (?:are|is|run|runs|with|only|via|need)|run (?:the |all )?tests?|`[^`]*test[^`]*`"
-        r"|pytest|nextest|vitest|jest|test runner",
-    ),
-    _topic(
-        "commits",
-        r"commit(?: \w+){0,3}|commit message|squash|amend|rebase|push(?:ed)?|pull request|open a pr|changelog",
-        r"commits?|commit messages?|branch(?:es)?(?: names?| are named)|changelog|squash|rebase|force[ -]push"
-        r"|pull requests?|prs?|ticket (?:first|number)",
-    ),
-    _topic(
-        "dependencies",
-        r"install|dependenc(?:y|ies)|(?:add|use|try|pull in|bring in|include) (?:\w+ ){0,4}(?:package|library"
-        r"|lib|crate|gem|module|plugin|to the project)|upgrade|bump|latest version|requirements",
-        r"pnpm|npm|yarn|bun|uv|poetry|pip|pipenv|conda|cargo add|bundler|composer|maven|gradle|lock ?file"
-        r"|package[- ]lock|dependenc(?:y|ies)|package manager|stays? below|pinned|no new (?:dependencies|packages)",
-    ),
-    _topic(
-        "deploys",
-        r"deploy\w*|ship (?:it|this)|roll (?:\w+ ){0,4}out|rollout|release(?! notes)|promote|go live|publish",
-        r"deploy\w*|releases?|ship(?:s|ped)?|window|rollouts?|publish\w*|tag(?:ged)? v?|production|prod",
-    ),
-    _topic(
-        "money",
-        r"amounts?|prices?|pric(?:e|ing)|discounts?|fees?|totals?|cents?|currency|invoices?|vat|tax(?:es)?"
-        r"|refunds?|payments?|cost|salary|balance",
-        r"money|decimals?|floats?|cents?|currenc(?:y|ies)|amounts?|prices?|vat|tax(?:es)?|minor units"
-        r"|integers? in cents",
-    ),
-    _topic(
-        "naming",
-        r"(?:add|create|make|set up|new|introduce|provision) (?:a |an |the |another |new )*(?:\w+ ){0,2}(?:queue"
-        r"|bucket|table|topic|service|resource|cluster|instance|database|role|secret|variable|column|field"
-        r"|branch|namespace|record|function|endpoint|repo(?:sitory)?)|rename|call it|name (?:it|the)",
-        r"naming|names?(?: are| is| start| must| follow)|(?:is|are) named|prefix(?:ed|es)?|suffix|snake_case"
-        r"|camelCase|kebab[- ]case|lower ?case|no underscores|convention|tag(?:ged)? everything",
-    ),
-    _topic(
-        "large changes",
-        r"refactor\w*|(?:in|across|over) (?:the )?(?:whole|entire|all)(?: \w+)?|everywhere|all (?:\w+ )?(?:files"
-        r"|modules|panels|components|services|packages|classes)|\d+ (?:or so )?files|rewrite|restructure"
-        r"|split (?:\w+ ){1,8}into|migrate|rename (?:\w+ ){1,6}(?:in|across)",
-        r"(?:more than|over|at least|several|many|multiple) (?:\w+ )?files|plan first|show (?:me )?(?:the"
-        r"|a) plan|(?:small|big|large) (?:commits?|changes?|diffs?)|one (?:change|commit) at a time"
-        r"|ask (?:me )?(?:first|before)",
-    ),
-    _topic(
-        "colors",
-        r"(?:red|orange|green|blue|yellow|purple|grey|gray|black|white|pink|dark|light)(?:er)?|colou?rs?|theme"
-        r"|background|styles?|css",
-        r"colou?rs?|hex(?: values?)?|tokens?(?:\.css)?|palette|theme|css variables?|styles?",
-    ),
-    _topic(
-        "components",
-        r"(?:new|add|create|make|write|build) (?:a |an |the |another |new )*(?:\w+ ){0,3}(?:component|panel|page"
-        r"|view|widget|dialog|modal|chart|hook|form|button|screen|class)s?|histogram|graph|plot|export default"
-        r"|default export",
-        r"components?|named exports?|default exports?|(?:new )?charts?|hooks?|exports? only|one (?:component"
-        r"|class) per file|every chart",
-    ),
-    _topic("logging", r"logs?|logging|print(?:ln)?|trace", r"logs?|logging|logger|print(?:ln)?!?|redact\w*"),
-    _topic(
-        "errors handled",
-        r"unwrap|panic|try|except|catch|raise|throw|error handling|quick and dirty",
-        r"unwrap\S*|panics?|exceptions?|anyhow|thiserror|bare except|error handling|errors? (?:are|is|as)"
-        r"|result type",
-    ),
-    _topic(
-        "lists",
-        r"endpoints?|lists? of|listing|page through|pagination|paginat\w+|api routes?",
-        r"endpoints?|pagination|cursor|offset|limit|api versions?|routes?",
-    ),
-    _topic(
-        "schema",
-        r"migrations?|(?:add|drop|rename) (?:an? |the )?(?:index|column|field|table|constraint)|alter table|schema",
-        r"migrations?|add ?index|concurrently|locks?|schema|columns?|migrate|backwards? compatible",
-    ),
-    _topic(
-        "times",
-        r"time ?zones?|hours?|timestamps?|dates?|utc|clock|dst",
-        r"time ?zones?|utc|timestamps?"
-        r"|local time|zone|iso 8601|dst",
-    ),
-    _topic(
-        "reviews",
-        r"review(?:er|s|ed)?|approve[sd]?|who (?:owns|should|has|can)|code ?owners?",
-        r"reviews?"
-        r"|reviewers?|owns?|approves?|approval|responsible|contact|code ?owners",
-    ),
-    _topic(
-        "ports",
-        r"(?:which|what) port|port|localhost|url of|dev server|start the (?:server|app|mock"
-        r"|backend)",
-        r"ports?|localhost|:\d{4,5}|(?:on|at|it) \d{4,5}|listens?",
-    ),
-)
-"""Kinds of work in programming, and the rules that govern them even if they share no word with the task."""
-
-ANSWERS: Final = (
-    (
-        regex(r"(?<!\w)(?:when|what time|which day|what day|how often|today|tomorrow)(?!\w)", re.IGNORECASE),
-        regex(
-            r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b\d{1,2}(?::\d\d| ?(?:am|pm|utc))|\b(?:daily"
-            r"|weekly|nightly|monthly|until|morning|night|window)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        regex(r"(?<!\w)who(?:m|se|s|'s)?(?!\w)", re.IGNORECASE),
-        regex(
-            r"(?<!\w)(?:owns?|owner|reviews?|reviewer|approves?|contact|ask (?:her|him|them)|responsible"
-            r"|takes? over|taken over|restricted to|allowed|team|group|lead|leads|maintains?"
-            r"|@\w+)(?!\w)",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        regex(r"(?<!\w)(?:port|url|address|localhost)(?!\w)", re.IGNORECASE),
-        regex(
-            r"(?<![\w.])\d{4,5}(?![\w.])"
-            r"|https?://"
-        ),
-    ),
-    (
-        regex(r"(?<!\w)versions?(?!\w)", re.IGNORECASE),
-        regex(
-            r"(?<![\w.])v?\d+\.\d+|\bmsrv\b|\bnode \d+"
-            r"|\bpython ?\d"
-        ),
-    ),
-    (
-        regex(r"(?<!\w)where(?!\w)", re.IGNORECASE),
-        regex(
-            r"(?:s3|https?|gs)://|(?<!\w)[\w.-]*/[\w./-]+"
-            r"|(?<!\w)(?:lives?|stored|hosted|kept|goes?|runs?) (?:in|on|at|to|under)(?!\w)|[$~]\S*/",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        regex(r"(?<!\w)how (?:long|much|many|big|far)(?!\w)|limit|budget", re.IGNORECASE),
-        regex(
-            r"\d+ ?(?:h|hours?"
-            r"|minutes?|min|seconds?|s|days?|weeks?|months?|%|kb|mb|gb|kib|mib)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        regex(
-            r"(?<!\w)(?:which|what) (?:command|tool|library|crate|package|framework|manager)(?!\w)|how (?:do"
-            r"|should) (?:i|we) (?:run|start|build|install|test|deploy)",
-            re.IGNORECASE,
-        ),
-        regex(
-            r"`[^`]+`"
-            r"|(?<!\w)(?:use|uses|with|it is|instead of|switching to)(?!\w)",
-            re.IGNORECASE,
-        ),
-    ),
-)
+_TABLE: Final = tomllib.loads(files("recollect.recall").joinpath("topics.toml").read_text("utf-8"))
+TOPICS: Final = tuple((_words(each["prompt"]), _words(each["statement"])) for each in _TABLE["topic"])
+"""Kinds of work: how prompts start them, and how the statements that govern them speak."""
+ANSWERS: Final = tuple((_words(each["question"]), _words(each["holds"])) for each in _TABLE["answer"])
 """What questions ask for, and how statements that hold it look."""
 _ACKNOWLEDGEMENTS: Final = word_table(
     """
@@ -384,13 +216,13 @@ def _scores(prompt: str, statements: Sequence[Memory], *, cosines: Mapping[int, 
     rarity = {stem: math.log(1 + (len(stems) + 0.5) / (frequencies[stem] + 0.5)) for stem in asked}
     whole = sum(rarity.values()) or 1.0
     plain = prompt.replace("_", " ")
-    started = [topic for topic in TOPICS if topic.prompt.search(plain)]
+    started = [statement for task, statement in TOPICS if task.search(plain)]
     answers = [answer for question, answer in ANSWERS if question.search(prompt)]
     found: dict[int, float] = {}
     for each in statements:
         shared = sum(rarity[stem] for stem in asked & stems[each.id]) / whole
         rules = each.type in GOVERNING_TYPES
-        governs = GOVERNED if rules and any(topic.statement.search(each.content) for topic in started) else 0.0
+        governs = GOVERNED if rules and any(each_topic.search(each.content) for each_topic in started) else 0.0
         governs += ANSWERING if any(answer.search(each.content) for answer in answers) else 0.0
         if cosines is None:
             found[each.id] = shared + governs

@@ -253,7 +253,8 @@ def _sentences(typed: str) -> list[str]:
     """Return the sentences of *typed*; a fragment of one or two words belongs to the sentence before it."""
     found: list[str] = []
     for part in _SENTENCE_END.split(typed):
-        for clause in _CLAUSE.split(part):
+        whole = WORDS.reported.search(part) or WORDS.hypothetical.search(part)
+        for clause in [part] if whole else _CLAUSE.split(part):
             if found and clause.strip() and len(clause.split()) <= 2 and not found[-1].endswith("?"):
                 found[-1] = f"{found[-1]} {clause.strip()}"
             elif clause.strip():
@@ -438,10 +439,19 @@ def _chosen(turns: Sequence[SpokenTurn], at: int, typed: str) -> Iterator[Statem
     elif (
         len(typed.split()) <= MAX_TERSE_WORDS
         and WORDS.accepts.search(typed)
-        and WORDS.asks_choice.search(_last_words_of_person(turns, at))
-        and (proposed := _proposal(before.words))
+        and (asked := _last_words_of_person(turns, at))
+        and WORDS.asks_choice.search(asked)
+        and (proposed := _proposal(before.words) or _first_answer(before.words, asked))
     ):
-        yield replace(_statement(proposed, "decision", at, turns[at], confidence=0.7), owner=False)
+        text = f"{proposed} (on: {_shortened(asked)[:MAX_TOPIC_CHARACTERS]})"
+        yield replace(_statement(text, "decision", at, turns[at], confidence=0.7), owner=False)
+
+
+def _first_answer(words: str, asked: str) -> str:
+    """Return the sentence with which the agent answers a question of which of two to take; blank if it asks back."""
+    first = (_sentences(words) or [""])[0]
+    either = re.search(r"(?<!\w)or(?!\w)", asked)
+    return first if either and _QUESTION.search(asked) and not words.rstrip().endswith("?") else ""
 
 
 def _picked(typed: str, keys: Sequence[str]) -> str:
@@ -484,7 +494,7 @@ def _with_context(content: str, turns: Sequence[SpokenTurn], at: int) -> tuple[s
 
 def _topic(content: str, turns: Sequence[SpokenTurn], at: int) -> str:
     """Return what a terse statement is about, from the person's words before it in the session."""
-    if len(_TELLING.findall(content)) > MAX_TERSE_WORDS or not at or turns[at - 1].by_person:
+    if len(_TELLING.findall(content)) > MAX_TERSE_WORDS // 2 or not at or turns[at - 1].by_person:
         return ""
     earlier = next(
         (typed for turn in reversed(turns[:at]) if turn.by_person and (typed := typed_words(turn.words))), ""
