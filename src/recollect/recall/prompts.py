@@ -277,7 +277,15 @@ def remind(  # noqa: PLR0913  (each is a part of its own)
             chosen = [hit.memory for hit in turns]
             exchanges = {hit.id: tuple(turn for turn in hit.exchange if turn.id is not None) for hit in turns}
     new = [each for each in chosen if told.get(str(each.id)) != each.meaning.hex()]
-    rendered = render(new, now=now, counter=count_tokens_mixed, limit=limit, budget=budget, exchanges=exchanges)
+    rendered = render(
+        new,
+        now=now,
+        counter=count_tokens_mixed,
+        limit=limit,
+        budget=budget,
+        exchanges=exchanges,
+        labelled=scope.projects is None,
+    )
     if session is not None and rendered.ids:
         ledger.note_told(store, session, [each for each in new if each.id in rendered.ids], project=project, at=now)
     return rendered

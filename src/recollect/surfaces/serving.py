@@ -117,7 +117,13 @@ def _status_text(told: Mapping[str, Any]) -> str:
     )
 
 
+SCOPE: Final = click.option(
+    "--scope", type=click.Choice(["project", "all"]), default="project", help="read the project of the folder, or all"
+)
+
+
 @click.command()
+@SCOPE
 def mcp(**_: Any) -> None:
     """Serve MCP on standard input and output: the command for an agent's configuration."""
     from recollect.surfaces.front import serve_mcp  # noqa: PLC0415
@@ -126,6 +132,8 @@ def mcp(**_: Any) -> None:
 
 
 @click.command()
+@SCOPE
+@click.option("--last", type=int, metavar="N", help="show the last N prompts: what was injected, or why nothing was")
 @click.option("--debug", is_flag=True, help="say what went wrong; else a hook that fails is silent")
 def hook(**_: Any) -> None:
     """Answer the hook event of a coding agent on standard input: what to know goes out, what was said is kept."""

@@ -33,6 +33,10 @@ class Caller(Struct, frozen=True, kw_only=True):
     name: str = "owner"
     """The name of its token; "owner" for whoever needs none."""
     project: str | None = None
+    folder: str = ""
+    """The folder that it works in; through MCP it reads and writes the project of that folder unless it names another."""
+    reads_all: bool = False
+    """Whether it reads every project unless it names one."""
     read_only: bool = False
     trust: Trust = "owner"
     has_token: bool = False

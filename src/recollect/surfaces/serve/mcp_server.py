@@ -25,6 +25,7 @@ from pydantic import BaseModel, Field, ValidationError
 from recollect.arguments import shown
 from recollect.errors import InputError, RecollectError
 from recollect.operations.request import read_id
+from recollect.records import GLOBAL
 from recollect.render.terminal import visible
 from recollect.serialize import serialize
 from recollect.surfaces.serve import mcp_replies as replies
@@ -60,6 +61,9 @@ INSTRUCTIONS: Final = (
 
 Query = Annotated[str, Field(description='what to find, in plain words; "phrases", -not and type:decision work too')]
 Project = Annotated[str | None, Field(description="only this project")]
+ReadScope = Annotated[
+    Literal["project", "all"], Field(description="project: the one you work in and what holds in all; all: every project")
+]
 Types = Annotated[list[str] | None, Field(description="only these types: note, decision, gotcha, preference, …")]
 Tags = Annotated[list[str] | None, Field(description="only with one of these tags")]
 Since = Annotated[str | None, Field(description="from this date on: 2026-05-01, 3d, yesterday, last week")]
@@ -177,6 +181,16 @@ class _Door:
         """The session of the recall log that the current request belongs to."""
         return self.caller.mcp_session
 
+    def home(self, *, claim: bool = False) -> str | None:
+        """Return the project of the folder that the caller works in, as hooks do; None without a folder."""
+        caller = self.caller
+        return self._service.db.project_of(caller.folder, claim=claim) if caller.folder and not caller.project else None
+
+    def readable(self, project: str | None, scope: str) -> list[str] | None:
+        """Return the projects that a search reads; None is all that the caller may see."""
+        home = None if project or scope == "all" or self.caller.reads_all else self.home()
+        return [project] if project else [home, GLOBAL] if home else None
+
     def ask(self, operation: str, **given: Any) -> Any:
         """Return the reply of *operation* to the values *given*; None counts as not given."""
         return self._service.answer(operation, given, self.caller).value
@@ -223,6 +237,7 @@ def _search(door: _Door, operation: str) -> Callable[..., Any]:
     def search(  # noqa: PLR0913, PLR0917  (the parameters of a tool are its signature)
         query: Query,
         project: Project = None,
+        scope: ReadScope = "project",
         type: Types = None,  # noqa: A002  (the name on every door)
         tag: Tags = None,
         since: Since = None,
@@ -236,7 +251,7 @@ def _search(door: _Door, operation: str) -> Callable[..., Any]:
         reply = door.ask(
             operation,
             query=query,
-            project=project,
+            project=door.readable(project, scope),
             type=type,
             tag=tag,
             since=since,
@@ -281,10 +296,16 @@ def _add_reading(server: MCPServer, door: _Door) -> None:
         task: Annotated[str, Field(description="the title of the task, or the user's request")],
         description: Annotated[str | None, Field(description="what it is about")] = None,
         project: Project = None,
+        scope: ReadScope = "project",
         budget: Annotated[int, Field(ge=50, le=5000, description="how many tokens at most")] = 500,
     ) -> Annotated[CallToolResult, replies.Told]:
         told = door.ask(
-            "inject", task=task, description=description, project=project, budget=budget, session=door.session
+            "inject",
+            task=task,
+            description=description,
+            project=door.readable(project, scope),
+            budget=budget,
+            session=door.session,
         )
         return replies.as_result(replies.told(told))
 
@@ -377,6 +398,7 @@ def _add_writing(server: MCPServer, door: _Door) -> None:
         source: Annotated[str | None, Field(description="where it comes from: a file, a link, a person")] = None,
         date: Annotated[str | None, Field(description="the day it speaks of")] = None,
     ) -> Annotated[CallToolResult, replies.Remembered]:
+        project = project or door.home(claim=True)
         kept = door.ask("add", text=text, type=type, title=title, tag=tag, project=project, source=source, date=date)
         of = None if kept.of is None else str(kept.of)
         return replies.as_result(
