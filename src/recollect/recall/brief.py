@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from recollect.lazy import regex
+from recollect.recall import hook_log
 from recollect.recall.inject import Rendered, count_tokens_mixed, render
 from recollect.recall.ledger import note_told
 from recollect.recall.prompts import is_expired
@@ -51,6 +52,8 @@ def brief(
     if session is not None and rendered.ids:
         told = [each for each in chosen if each.id in rendered.ids]
         note_told(store, session, told, project=project, at=now)
+        reasons = {each.id: "pinned" if each.pinned else "at the start of the session" for each in told}
+        hook_log.note(store, reasons, session=session, project=project, at=now)
     return rendered
 
 

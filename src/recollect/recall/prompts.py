@@ -19,7 +19,7 @@ from msgspec import Struct
 from recollect.embedders.contract import Embedder
 from recollect.errors import ModelError
 from recollect.lazy import regex
-from recollect.recall import ledger
+from recollect.recall import hook_log, ledger
 from recollect.recall.inject import Rendered, count_tokens_mixed, render, task_query
 from recollect.records import DISTILLED, STATEMENT_TYPES, Filter, Memory, Scope
 from recollect.replies import Reply, Turn
@@ -47,7 +47,7 @@ GOVERNING_TYPES: Final = frozenset({"preference", "procedure", "decision", "rule
 """The types that tell how work is to be done; a gotcha has to fit the prompt itself."""
 ANSWERING: Final = 0.12
 """What it is worth that a statement holds the kind of thing a question asks for: a day, a person, a port."""
-MIN_BEST_SCORE: Final = 0.32
+MIN_BEST_SCORE: Final = 0.36
 """The score below which not even the best statement is told."""
 MIN_TELLING_STEMS: Final = 3
 """A prompt with fewer significant words is read together with the turn before it."""
@@ -164,6 +164,27 @@ def is_expired(memory: Memory, now: datetime) -> bool:
     return memory.valid_until is not None and memory.valid_until <= now
 
 
+class Fit(Struct, frozen=True, kw_only=True):
+    """How well a statement fits a prompt, in parts."""
+
+    meaning: float = 0.0
+    words: float = 0.0
+    work: float = 0.0
+    """What it is worth that it governs the kind of work."""
+    answer: float = 0.0
+    """What it is worth that it holds the kind of thing the prompt asks for."""
+
+    @property
+    def total(self) -> float:
+        """The sum of the parts."""
+        return self.meaning + self.words + self.work + self.answer
+
+    def __str__(self) -> str:
+        """Return the parts that count, for people."""
+        parts = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        return ", ".join(f"{name} {value:.2f}" for name, value in parts if value)
+
+
 def choose_statements(
     prompt: str,
     statements: Sequence[Memory],
@@ -171,35 +192,31 @@ def choose_statements(
     now: datetime,
     cosines: Mapping[int, float] | None = None,
     recent: Sequence[str] = (),
-) -> list[Memory]:
-    """Return the statements that *prompt* should be told, the best first.
+) -> dict[int, Fit]:
+    """Return the ids of the statements to inject for *prompt*, the best first, each with how well it fits.
 
     *cosines* are those of the prompt with the statements; without a model words alone decide. *recent* are the last
-    turns of the session: what stands there already is not told again, and their words count a little.
+    turns of the session: what they say already is not repeated, and their words count a little.
     """
-    if needs_nothing(prompt):
-        return []
     asks_if_still = bool(_ASKS_IF_STILL.search(prompt))
     candidates = [each for each in statements if asks_if_still or not is_expired(each, now)]
-    scores = _scores(prompt, candidates, cosines=cosines)
+    fits = _fits(prompt, candidates, cosines=cosines)
     if (longer := _with_recent(prompt, recent)) != prompt:
-        around = _scores(longer, candidates, cosines=cosines)
-        scores = {row: max(score, around[row] - RECENT_PENALTY) for row, score in scores.items()}
-    least = (MIN_SCORE if cosines is not None else MIN_SCORE_BY_WORDS) + (
-        GENERAL_PENALTY if is_general(prompt) else 0.0
-    )
+        around = _fits(longer, candidates, cosines=cosines)
+        fits |= {row: fit for row, fit in around.items() if fit.total - RECENT_PENALTY > fits[row].total}
+    least = MIN_SCORE if cosines is not None else MIN_SCORE_BY_WORDS
+    least += GENERAL_PENALTY if is_general(prompt) else 0.0
     said = [stems_of(text) for text in recent]
-    ranked = sorted(candidates, key=lambda each: -scores[each.id])
-    best = scores[ranked[0].id] if ranked else 0.0
-    top = MIN_BEST_SCORE - MIN_SCORE if cosines is not None else 0.0
+    ranked = sorted(candidates, key=lambda each: -fits[each.id].total)
+    best = fits[ranked[0].id].total if ranked else 0.0
+    first = MIN_SCORE - MIN_BEST_SCORE if cosines is not None else 0.0
     kept = [
-        each
+        each.id
         for place, each in enumerate(ranked)
-        if scores[each.id] >= least + (top if place == 0 else 0.0)
-        and scores[each.id] >= best - MAX_BEHIND
-        and not _stands_there(each, said)
+        if fits[each.id].total >= max(least - (0.0 if place else first), best - MAX_BEHIND)
+        and not _is_said(each, said)
     ]
-    return kept[:MAX_TOLD]
+    return {row: fits[row] for row in kept[:MAX_TOLD]}
 
 
 def _with_recent(prompt: str, recent: Sequence[str]) -> str:
@@ -209,7 +226,7 @@ def _with_recent(prompt: str, recent: Sequence[str]) -> str:
     return f"{prompt} {recent[0][:MAX_RECENT_CHARACTERS]}"
 
 
-def _scores(prompt: str, statements: Sequence[Memory], *, cosines: Mapping[int, float] | None) -> dict[int, float]:
+def _fits(prompt: str, statements: Sequence[Memory], *, cosines: Mapping[int, float] | None) -> dict[int, Fit]:
     asked = stems_of(prompt)
     stems = {each.id: stems_of(f"{each.title} {each.content}") for each in statements}
     frequencies = Counter(stem for each in stems.values() for stem in each)
@@ -218,20 +235,23 @@ def _scores(prompt: str, statements: Sequence[Memory], *, cosines: Mapping[int, 
     plain = prompt.replace("_", " ")
     started = [statement for task, statement in TOPICS if task.search(plain)]
     answers = [answer for question, answer in ANSWERS if question.search(prompt)]
-    found: dict[int, float] = {}
-    for each in statements:
-        shared = sum(rarity[stem] for stem in asked & stems[each.id]) / whole
-        rules = each.type in GOVERNING_TYPES
-        governs = GOVERNED if rules and any(each_topic.search(each.content) for each_topic in started) else 0.0
-        governs += ANSWERING if any(answer.search(each.content) for answer in answers) else 0.0
-        if cosines is None:
-            found[each.id] = shared + governs
-        else:
-            found[each.id] = max(0.0, cosines.get(each.id, 0.0)) + WORD_WEIGHT * shared + governs
-    return found
+    weight = 1.0 if cosines is None else WORD_WEIGHT
+    return {
+        each.id: Fit(
+            meaning=max(0.0, (cosines or {}).get(each.id, 0.0)),
+            words=weight * sum(rarity[stem] for stem in asked & stems[each.id]) / whole,
+            work=GOVERNED if each.type in GOVERNING_TYPES and _is_about(each, started) else 0.0,
+            answer=ANSWERING if _is_about(each, answers) else 0.0,
+        )
+        for each in statements
+    }
 
 
-def _stands_there(statement: Memory, said: Sequence[frozenset[str]]) -> bool:
+def _is_about(statement: Memory, patterns: Sequence[re.Pattern[str]]) -> bool:
+    return any(each.search(statement.content) for each in patterns)
+
+
+def _is_said(statement: Memory, said: Sequence[frozenset[str]]) -> bool:
     """Return whether the last turns say nearly all words of a statement already."""
     words = stems_of(statement.content)
     return any(len(words & each) >= 0.8 * len(words) for each in said) if words else False
@@ -257,12 +277,15 @@ def remind(  # noqa: PLR0913  (each is a part of its own)
     only where there is nothing else.
     """
     if needs_nothing(prompt):
+        hook_log.note(store, "the prompt needs nothing", session=session, project=project, at=now)
         return Rendered()
     statements = current_statements(store, scope=scope, now=now, expired=True)
     told = ledger.told(store, session, project=project)
-    chosen = choose_statements(
+    fits = choose_statements(
         prompt, statements, now=now, cosines=_cosines(prompt, statements, store, scope, embedder()), recent=recent
     )
+    by_id = {each.id: each for each in statements}
+    chosen = [by_id[row] for row in fits]
     exchanges: dict[int, tuple[Turn, ...]] = {}
     if len(chosen) < limit and not is_general(prompt):
         reply = search(task_query(prompt))
@@ -288,6 +311,9 @@ def remind(  # noqa: PLR0913  (each is a part of its own)
     )
     if session is not None and rendered.ids:
         ledger.note_told(store, session, [each for each in new if each.id in rendered.ids], project=project, at=now)
+    reasons = {row: str(fits.get(row, "the search is sure of it")) for row in rendered.ids}
+    silent = "all of it was injected before in this session" if chosen and not new else "no statement fits well enough"
+    hook_log.note(store, reasons or silent, session=session, project=project, at=now)
     return rendered
 
 

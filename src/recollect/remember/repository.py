@@ -13,7 +13,7 @@ from recollect.lazy import regex
 from recollect.records import GLOBAL
 from recollect.stores.contract import Store
 
-REPOSITORY: Final = "repository"
+REPOSITORY: Final = "repositories"
 """The kind of note that says which repositories belong to a project; its name is that of the project."""
 HASH_DIGITS: Final = 6
 """How many digits tell two repositories of one name apart."""

@@ -42,7 +42,7 @@ def main() -> None:
     helps = "--help" in words or "-h" in words
     if verb == "mcp" and not helps:
         serve_mcp(words)
-    elif verb == "hook" and not helps:
+    elif verb == "hook" and not helps and option(words, "--last") is None:
         answer_hook(words)
         _end(0)
     else:
