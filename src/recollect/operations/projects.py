@@ -59,7 +59,9 @@ def project(db: Workspace, request: ProjectRequest, _: Call) -> Answer[ProjectLi
             if request.action == "merge":
                 _require(other, known)
             elif other in known:
-                raise InputError(f"there is a project {other!r} already", hint=f"recollect project merge {name} {other}")
+                raise InputError(
+                    f"there is a project {other!r} already", hint=f"recollect project merge {name} {other}"
+                )
             _move(db, name, other)
     found = _listed(db)
     return listed(ProjectList(projects=found), found, project_line, empty="No projects.")

@@ -48,7 +48,9 @@ def brief(
 ) -> Rendered:
     """Return the block for a new session, and note in its ledger what was told, so that it is not told again."""
     chosen = _chosen(store, scope, now)
-    rendered = render(chosen, now=now, counter=count_tokens_mixed, limit=limit, budget=budget, labelled=scope.projects is None)
+    rendered = render(
+        chosen, now=now, counter=count_tokens_mixed, limit=limit, budget=budget, labelled=scope.projects is None
+    )
     if session is not None and rendered.ids:
         told = [each for each in chosen if each.id in rendered.ids]
         note_told(store, session, told, project=project, at=now)

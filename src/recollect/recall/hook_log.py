@@ -14,14 +14,14 @@ HOOK_LOG: Final = "hook_log"
 MAX_ENTRIES: Final = 100
 
 
-def note(
-    store: Store, reasons: Mapping[int, str] | str, *, session: str | None, project: str, at: datetime
-) -> None:
+def note(store: Store, reasons: Mapping[int, str] | str, *, session: str | None, project: str, at: datetime) -> None:
     """Note which memories a prompt of *session* was given and why, or why it was given none."""
     if session is None:
         return
-    entry = {"at": at.isoformat(timespec="seconds"), "session": session, "project": project}
-    entry |= {"silent": reasons} if isinstance(reasons, str) else {"given": {str(row): why for row, why in reasons.items()}}
+    entry: dict[str, Any] = {"at": at.isoformat(timespec="seconds"), "session": session, "project": project}
+    entry |= (
+        {"silent": reasons} if isinstance(reasons, str) else {"given": {str(row): why for row, why in reasons.items()}}
+    )
     with store.transaction({""}):
         kept = store.note(HOOK_LOG, HOOK_LOG) or {"entries": []}
         store.put_note(HOOK_LOG, HOOK_LOG, {"entries": [*kept["entries"], entry][-MAX_ENTRIES:]})

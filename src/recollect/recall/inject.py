@@ -75,7 +75,7 @@ class Rendered(Struct, frozen=True, kw_only=True):
     ids: tuple[int, ...] = ()
 
 
-def render(
+def render(  # noqa: PLR0913  (each is a choice of its own)
     memories: Sequence[Memory],
     *,
     now: datetime,

@@ -213,8 +213,7 @@ def choose_statements(
     kept = [
         each.id
         for place, each in enumerate(ranked)
-        if fits[each.id].total >= max(least - (0.0 if place else first), best - MAX_BEHIND)
-        and not _is_said(each, said)
+        if fits[each.id].total >= max(least - (0.0 if place else first), best - MAX_BEHIND) and not _is_said(each, said)
     ]
     return {row: fits[row] for row in kept[:MAX_TOLD]}
 
@@ -281,13 +280,13 @@ def remind(  # noqa: PLR0913  (each is a part of its own)
         return Rendered()
     statements = current_statements(store, scope=scope, now=now, expired=True)
     told = ledger.told(store, session, project=project)
-    fits = choose_statements(
-        prompt, statements, now=now, cosines=_cosines(prompt, statements, store, scope, embedder()), recent=recent
-    )
+    model = embedder()
+    cosines = _cosines(prompt, statements, store, scope, model)
+    fits = choose_statements(prompt, statements, now=now, cosines=cosines, recent=recent)
     by_id = {each.id: each for each in statements}
     chosen = [by_id[row] for row in fits]
     exchanges: dict[int, tuple[Turn, ...]] = {}
-    if len(chosen) < limit and not is_general(prompt):
+    if len(chosen) < limit and not is_general(prompt) and (model is not None or not chosen):
         reply = search(task_query(prompt))
         found = [hit for hit in reply.hits if reply.outcome == "answered" and _may_be_told(hit.memory, statements, now)]
         notes = [hit.memory for hit in found if hit.memory.thread is None]

@@ -145,7 +145,8 @@ _OPTION: Final = regex(
 )
 ORDINALS: Final = ("first", "second", "third", "fourth", "fifth")
 _ORDINAL: Final = regex(
-    rf"(?:^|\b(?:the|take|use|prefer) )(?P<place>{'|'.join(ORDINALS)})(?: one| option)?(?=[\s,.!]*(?:$|[,.!]|since\b|because\b|please\b))",
+    rf"(?:^|\b(?:the|take|use|prefer) )(?P<place>{'|'.join(ORDINALS)})(?: one| option)?"
+    r"(?=[\s,.!]*(?:$|[,.!]|since\b|because\b|please\b))",
     re.IGNORECASE,
 )
 _CHOICE: Final = regex(
@@ -279,7 +280,7 @@ def _score(sentence: str, *, acknowledged: bool, answers: bool) -> tuple[float, 
     hits = [cue for cue in CUES if cue.pattern.search(sentence if cue.points > 0 else text)]
     rules = any(cue.points >= 2.5 for cue in hits)
     points = sum(cue.points / (3.0 if cue.points < 0 and rules else 1.0) for cue in hits)
-    points += (1.0 if acknowledged else 0.0) + (1.0 if answers else 0.0) - (1.0 if len(words) < 4 else 0.0)  # noqa: PLR2004
+    points += (1.0 if acknowledged else 0.0) + (1.0 if answers else 0.0) - (1.0 if len(words) < 4 else 0.0)
     typed = max((cue for cue in hits if cue.type), key=lambda cue: cue.points, default=None)
     return points, typed.type if typed else None
 
@@ -304,16 +305,16 @@ def _groups(sentences: Sequence[str], points: Sequence[float]) -> list[list[int]
 
 def _elaborates(sentence: str) -> bool:
     """Return whether a sentence that is not worth keeping by itself says more about the one before it."""
-    return not (
-        _QUESTION.search(sentence) or WORDS.joke.search(sentence) or _TASK.search(_LEAD.sub("", sentence))
-    )
+    return not (_QUESTION.search(sentence) or WORDS.joke.search(sentence) or _TASK.search(_LEAD.sub("", sentence)))
 
 
 def _introduces(sentence: str, points: float, following: str) -> bool:
     """Return whether a sentence names the topic of the next one: a short one, or one that the next refers to."""
     words = len(_WORD.findall(_LEAD.sub("", sentence)))
     longest = MAX_REFERRED_WORDS if _REFERS.match(_LEAD.sub("", following)) else MAX_TERSE_WORDS
-    return 1 <= words <= longest and points < THRESHOLD and _elaborates(sentence) and not WORDS.retraction.search(sentence)
+    return (
+        1 <= words <= longest and points < THRESHOLD and _elaborates(sentence) and not WORDS.retraction.search(sentence)
+    )
 
 
 def _type(content: str, suggested: StatementType | None) -> StatementType:
@@ -418,7 +419,7 @@ def _is_acknowledged(turns: Sequence[SpokenTurn], at: int, typed: str) -> bool:
     if any(WORDS.acknowledges.search(each) for each in reply):
         return True
     repeated = stems_of(typed) & stems_of(" ".join(reply))
-    return len(repeated) >= 2 and len(following.words) < MAX_ECHO_CHARACTERS  # noqa: PLR2004
+    return len(repeated) >= 2 and len(following.words) < MAX_ECHO_CHARACTERS
 
 
 def _answers_agent(turns: Sequence[SpokenTurn], at: int) -> bool:
@@ -456,7 +457,7 @@ def _first_answer(words: str, asked: str) -> str:
 
 def _picked(typed: str, keys: Sequence[str]) -> str:
     """Return which one of the options named *keys* a person picks; blank if none, or several."""
-    if len(keys) < 2 or re.search(r"\d\s*(?:and|,|\+|to)\s*\d", typed):  # noqa: PLR2004
+    if len(keys) < 2 or re.search(r"\d\s*(?:and|,|\+|to)\s*\d", typed):
         return ""
     named, ordinal = _CHOICE.search(typed), _ORDINAL.search(typed)
     if named:
@@ -541,7 +542,11 @@ def _of_agent(turns: Sequence[SpokenTurn], at: int) -> Iterator[Statement]:
         content = " ".join(_LABEL.sub("", each) for each in labelled)
         yield _statement(content, kind, at, turn)
         return
-    declared = [each for each in sentences if (WORDS.decided.search(each) or "from now on" in each.lower()) and not each.endswith("?")]
+    declared = [
+        each
+        for each in sentences
+        if (WORDS.decided.search(each) or "from now on" in each.lower()) and not each.endswith("?")
+    ]
     if declared:
         kind = "decision" if WORDS.decided.search(declared[0]) else "procedure"
         yield _statement(" ".join(declared), kind, at, turn, confidence=0.7)
@@ -550,7 +555,12 @@ def _of_agent(turns: Sequence[SpokenTurn], at: int) -> Iterator[Statement]:
     if explains:
         yield replace(_statement(explains, "gotcha", at, turn, confidence=0.7), topic=_complaint(asked))
         return
-    if asked and WORDS.about_project.search(asked) and "?" in turns_question(asked) and WORDS.seen_in_project.search(said):
+    if (
+        asked
+        and WORDS.about_project.search(asked)
+        and "?" in turns_question(asked)
+        and WORDS.seen_in_project.search(said)
+    ):
         plain = [each for each in sentences if not each.endswith("?")]
         if plain and len(said) < 400:
             yield _statement(" ".join(plain[:3]), "fact", at, turn, confidence=0.7)

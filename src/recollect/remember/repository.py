@@ -39,7 +39,7 @@ def project_of(folder: str | Path, store: Store, *, claim: bool = False) -> str 
 
 
 def repository_key(place: str | Path) -> str:
-    """Return what a repository is known by: the address of its remote, or its root; *place* is a folder in it or a remote."""
+    """Return what a repository is known by, its remote or its root; *place* is a folder in it, or a remote."""
     if isinstance(place, str) and _ADDRESS.match(place):
         return _bare(place)
     root = _root(Path(place).expanduser().absolute())

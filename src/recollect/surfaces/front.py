@@ -24,6 +24,8 @@ from recollect.version import __version__
 
 ONE_THREAD = frozenset({"search", "inject", "why", "related", "decisions", "changes", "how-it-works", "brief"})
 """Verbs that compare so little that starting the threads of the arithmetic takes longer than they save."""
+START_SERVER = "--start-server"
+"""The option of a hook that starts a server where there is none."""
 IDLE = "15m"
 """How long a server that a command started waits for the next command."""
 OK = 200
@@ -138,11 +140,17 @@ def running_server(db: str, daemon: str) -> ServerAddress | None:
     if daemon not in ("use", "auto"):
         return None
     address = find_server(db, version=__version__)
-    if address is None and daemon == "auto" and os.path.isfile(os.path.expanduser(db)):  # noqa: PTH111, PTH113
+    if address is None and daemon == "auto":
+        start_server(db)
+    return address
+
+
+def start_server(db: str) -> None:
+    """Start a server of *db*, if there is such a store; nobody waits for it."""
+    if os.path.isfile(os.path.expanduser(db)):  # noqa: PTH111, PTH113
         from recollect.surfaces.children import start_child  # noqa: PLC0415  (few start one)
 
         start_child("recollect", "serve", "--no-http", "--idle", IDLE, db=db)
-    return address
 
 
 def _project(words: list[str]) -> str | None:
@@ -232,6 +240,7 @@ def answer_hook(words: list[str]) -> None:
 
 def _hook_output(words: list[str], event: bytes) -> bytes:
     db, daemon = chosen(words)
+    daemon = "auto" if daemon == "use" and START_SERVER in words else daemon
     project, choices = _project(words), _choices(words)
     debug = "--debug" in words  # a server would keep its reasons to itself
     address = None if debug else running_server(db, daemon)
@@ -240,6 +249,10 @@ def _hook_output(words: list[str], event: bytes) -> bytes:
     output = None if sent is None else _output(sent)
     if output is not None:
         return output
+    if daemon == "auto" and not debug:
+        if address is not None:
+            start_server(db)  # the one that wrote this address has ended
+        choices["model"] = "none"  # words alone answer at once; the server has the model for the next prompt
     gc.disable()
     from recollect.recollection import open as open_recollection  # noqa: PLC0415
     from recollect.surfaces.cli import loaded  # noqa: PLC0415
@@ -248,7 +261,9 @@ def _hook_output(words: list[str], event: bytes) -> bytes:
     loaded()
     report = _report if debug else ignore
     with open_recollection(db, project=project, **choices) as opened:  # type: ignore[arg-type]
-        hooked = answer(read_event(event.decode("utf-8", "replace"), report), opened, report, reads_all=bool(_reads(words)))
+        hooked = answer(
+            read_event(event.decode("utf-8", "replace"), report), opened, report, reads_all=bool(_reads(words))
+        )
     keep_later(hooked, db=db)
     return hooked.output.encode("utf-8", "backslashreplace")
 

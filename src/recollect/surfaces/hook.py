@@ -80,9 +80,7 @@ def _notified(event: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def answer(
-    event: Mapping[str, Any], db: Recollection, report: Report = ignore, *, reads_all: bool = False
-) -> Hooked:
+def answer(event: Mapping[str, Any], db: Recollection, report: Report = ignore, *, reads_all: bool = False) -> Hooked:
     """Return what to do about *event*; *report* takes the reason where that is nothing."""
     name = str(event.get("hook_event_name") or "")
     kind = NAMES.get(name, name)

@@ -19,6 +19,7 @@ from recollect.stores.choice import shown_address
 from recollect.surfaces.children import start_child
 from recollect.surfaces.cli import GLOBAL, chosen_options, open_chosen, require_store
 from recollect.surfaces.client import ConnectionLost, ServerAddress, find_server, read_address, send
+from recollect.surfaces.front import IDLE
 from recollect.surfaces.install.commands import install, uninstall
 from recollect.version import __version__
 
@@ -139,6 +140,7 @@ def mcp(**_: Any) -> None:
 
 @click.command()
 @SCOPE
+@click.option("--start-server", is_flag=True, help=f"start a server where none runs; it ends after {IDLE} idle")
 @click.option("--last", type=int, metavar="N", help="show the last N prompts: what was injected, or why nothing was")
 @click.option("--debug", is_flag=True, help="say what went wrong; else a hook that fails is silent")
 def hook(last: int | None, **given: Any) -> None:

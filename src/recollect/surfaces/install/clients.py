@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from recollect.surfaces.front import START_SERVER
+
 NAME: Final = "recollect"
 HOOK_SECONDS: Final = 10
 EVENTS: Final[Mapping[str, str]] = {
@@ -74,7 +76,10 @@ def _server(path: Path, key: str, value: Any) -> Change:
 
 def _hooks(place: Place, events: Mapping[str, str], *, seconds: float | None) -> tuple[Entry, ...]:
     """Return the entries that call `recollect hook` at each of *events*, for *seconds* at most where they are told."""
-    command = {"type": "command", "command": " ".join(_quoted(each) for each in (*place.command, "hook", *place.options))}
+    command = {
+        "type": "command",
+        "command": " ".join(_quoted(each) for each in (*place.command, "hook", START_SERVER, *place.options)),
+    }
     entries = []
     for event, matcher in events.items():
         group: dict[str, Any] = {"matcher": matcher} if matcher else {}

@@ -12,10 +12,9 @@ import click
 from recollect.errors import RecollectError
 from recollect.files import python_command
 from recollect.surfaces.cli import chosen_options
-from recollect.surfaces.front import ALL
+from recollect.surfaces.front import ALL, IDLE, START_SERVER
 from recollect.surfaces.install.clients import BY_NAME, Client, Place
 from recollect.surfaces.install.edit import Edit, put_in, take_out, write
-
 
 AUTO: Final = "auto"
 """The project of the folder that a client works in."""
@@ -76,6 +75,10 @@ def _do(client: Client, edits: Sequence[Edit], *, dry_run: bool, done: str, afte
         except OSError as error:
             raise RecollectError(f"cannot write {edit.path}: {error.strerror}", hint="check its rights") from error
         click.echo(f"{edit.path}: {done}" + (f" (before: {kept.name})" if kept else ""))
+    if done == "installed" and any(START_SERVER in (edit.after or "") for edit in changing):
+        click.echo(
+            f"{client.title}: its hooks start a server of the store where none runs; it ends when idle for {IDLE}"
+        )
     if after and not dry_run:
         click.echo(f"{client.title}: {after}")
 

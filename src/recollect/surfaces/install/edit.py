@@ -146,7 +146,7 @@ def _is_ours(group: object) -> bool:
     return len(commands) == 1 and isinstance(commands[0], str) and bool(_HOOK.search(commands[0]))
 
 
-_HOOK: Final = regex(r"recollect(?:\.exe)?\"? hook(?: --(?:project|scope) .+)?$")
+_HOOK: Final = regex(r"recollect(?:\.exe)?\"? hook(?: --start-server)?(?: --(?:project|scope) .+)?$")
 
 
 # --- JSON -----------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     """The name of its token; "owner" for whoever needs none."""
     project: str | None = None
     folder: str = ""
-    """The folder that it works in; through MCP it reads and writes the project of that folder unless it names another."""
+    """The folder that it works in: through MCP it uses the project of that folder unless it names another one."""
     reads_all: bool = False
     """Whether it reads every project unless it names one."""
     read_only: bool = False

@@ -62,7 +62,8 @@ INSTRUCTIONS: Final = (
 Query = Annotated[str, Field(description='what to find, in plain words; "phrases", -not and type:decision work too')]
 Project = Annotated[str | None, Field(description="only this project")]
 ReadScope = Annotated[
-    Literal["project", "all"], Field(description="project: the one you work in and what holds in all; all: every project")
+    Literal["project", "all"],
+    Field(description="project: the one you work in, with what holds in all; all: every one"),
 ]
 Types = Annotated[list[str] | None, Field(description="only these types: note, decision, gotcha, preference, …")]
 Tags = Annotated[list[str] | None, Field(description="only with one of these tags")]
