@@ -187,14 +187,14 @@ class _Door:
         caller = self.caller
         return self._service.db.project_of(caller.folder, claim=claim) if caller.folder and not caller.project else None
 
-    def readable(self, project: str | None, scope: str) -> list[str] | None:
-        """Return the projects that a search reads; None is all that the caller may see."""
+    def readable(self, project: str | None, scope: str) -> tuple[str, ...]:
+        """Return the projects that a search reads; none named is all that the caller may see."""
         home = None if project or scope == "all" or self.caller.reads_all else self.home()
-        return [project] if project else [home, GLOBAL] if home else None
+        return (home, GLOBAL) if home else ()
 
-    def ask(self, operation: str, **given: Any) -> Any:
-        """Return the reply of *operation* to the values *given*; None counts as not given."""
-        return self._service.answer(operation, given, self.caller).value
+    def ask(self, operation: str, *, reads: tuple[str, ...] = (), **given: Any) -> Any:
+        """Return the reply of *operation* to the values *given*, from the projects it *reads*; None is not given."""
+        return self._service.answer(operation, given, replace(self.caller, reads=reads)).value
 
 
 def _told(tool: Callable[P, CallToolResult]) -> Callable[P, CallToolResult]:
@@ -252,7 +252,8 @@ def _search(door: _Door, operation: str) -> Callable[..., Any]:
         reply = door.ask(
             operation,
             query=query,
-            project=door.readable(project, scope),
+            project=project,
+            reads=door.readable(project, scope),
             type=type,
             tag=tag,
             since=since,
@@ -304,7 +305,8 @@ def _add_reading(server: MCPServer, door: _Door) -> None:
             "inject",
             task=task,
             description=description,
-            project=door.readable(project, scope),
+            project=project,
+            reads=door.readable(project, scope),
             budget=budget,
             session=door.session,
         )
