@@ -22,7 +22,7 @@ from recollect.lazy import regex
 from recollect.recall import hook_log, ledger
 from recollect.recall.inject import Rendered, count_tokens_mixed, render, task_query
 from recollect.records import DISTILLED, STATEMENT_TYPES, Filter, Memory, Scope
-from recollect.replies import Reply, Turn
+from recollect.replies import Hit, Reply
 from recollect.stores.contract import Store
 from recollect.text.wording import stems_of, word_table
 from recollect.vectors import matrix, pack
@@ -283,21 +283,13 @@ def remind(  # noqa: PLR0913  (each is a part of its own)
     model = embedder()
     cosines = _cosines(prompt, statements, store, scope, model)
     fits = choose_statements(prompt, statements, now=now, cosines=cosines, recent=recent)
-    by_id = {each.id: each for each in statements}
-    chosen = [by_id[row] for row in fits]
-    exchanges: dict[int, tuple[Turn, ...]] = {}
+    chosen = [each for row in fits for each in statements if each.id == row]
+    hits: Sequence[Hit] = ()
     if len(chosen) < limit and not is_general(prompt) and (model is not None or not chosen):
         reply = search(task_query(prompt))
         found = [hit for hit in reply.hits if reply.outcome == "answered" and _may_be_told(hit.memory, statements, now)]
-        notes = [hit.memory for hit in found if hit.memory.thread is None]
-        chosen += notes[: limit - len(chosen)]
-        if (
-            not chosen
-            and _ASKS_WHAT_WAS_SAID.search(prompt)
-            and (turns := [hit for hit in found if hit.memory.thread is not None][:MAX_TURNS])
-        ):
-            chosen = [hit.memory for hit in turns]
-            exchanges = {hit.id: tuple(turn for turn in hit.exchange if turn.id is not None) for hit in turns}
+        hits = _notes_or_turns(prompt, found, alone=not chosen)[: limit - len(chosen)]
+        chosen += [hit.memory for hit in hits]
     new = [each for each in chosen if told.get(str(each.id)) != each.meaning.hex()]
     rendered = render(
         new,
@@ -305,7 +297,7 @@ def remind(  # noqa: PLR0913  (each is a part of its own)
         counter=count_tokens_mixed,
         limit=limit,
         budget=budget,
-        exchanges=exchanges,
+        exchanges={hit.id: [turn for turn in hit.exchange if turn.id is not None] for hit in hits if hit.memory.thread},
         labelled=scope.projects is None,
     )
     if session is not None and rendered.ids:
@@ -314,6 +306,12 @@ def remind(  # noqa: PLR0913  (each is a part of its own)
     silent = "all of it was injected before in this session" if chosen and not new else "no statement fits well enough"
     hook_log.note(store, reasons or silent, session=session, project=project, at=now)
     return rendered
+
+
+def _notes_or_turns(prompt: str, found: Sequence[Hit], *, alone: bool) -> Sequence[Hit]:
+    """Return the hits that are no turns; if there are none, and they stand *alone*, the turns the prompt asks for."""
+    notes = [hit for hit in found if hit.memory.thread is None]
+    return notes or (found[:MAX_TURNS] if alone and _ASKS_WHAT_WAS_SAID.search(prompt) else ())
 
 
 def _may_be_told(memory: Memory, statements: Sequence[Memory], now: datetime) -> bool:

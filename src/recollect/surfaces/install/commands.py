@@ -44,7 +44,7 @@ def program() -> tuple[str, ...]:
 )
 def install(client: str, dry_run: bool, project: str, **given: Any) -> None:  # noqa: FBT001
     """Put recollect into the configuration of CLIENT: its memory tools, and its hooks where it has any."""
-    chosen_options(given)
+    chosen_options(given, {"project"})
     chosen = BY_NAME[client]
     edits = [put_in(each) for each in chosen.plan(here(project))]
     _do(chosen, edits, dry_run=dry_run, done="installed", after=chosen.after)
