@@ -77,9 +77,7 @@ class Sized(Request):
     budget: Annotated[int, about("tokens the answer may have, about", ge=50, le=20_000)] = 2000
 
 
-ReadScope = Annotated[
-    Literal["project", "all"], about("project: the one you work in, with what holds in all; all: every project")
-]
+ReadScope = Annotated[Literal["project", "all"], about("this project or all")]
 
 
 class SearchOptions(Sized):
