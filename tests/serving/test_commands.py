@@ -67,7 +67,7 @@ STORY: tuple[tuple[str, ...], ...] = (
     ("list", "timeline", "port"),
     ("facts",),
     ("facts", "stale"),
-    ("facts", "conflicts"),
+    ("conflicts",),
     ("log", "recent"),
     ("log", "unanswered"),
     ("log", "provenance"),

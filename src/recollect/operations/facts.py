@@ -65,7 +65,7 @@ def _listed(found: tuple[Fact, ...]) -> Answer[FactList]:
     return listed(FactList(facts=found), found, text.fact_line, empty="No facts.")
 
 
-class Conflicts(Request, verb="facts conflicts", rights=READS, group="agents"):
+class Conflicts(Request, verb="conflicts", rights=READS, group="care"):
     """All conflicts."""
 
 

@@ -35,7 +35,7 @@ MEANT: Final = {
     **dict.fromkeys(("status", "count"), "stats"),
     **dict.fromkeys(("check", "fsck"), "doctor"),
     **{name: f"store {name}" for name in ("init", "move")},
-    **{name: f"facts {name}" for name in ("stale", "conflicts", "reinforce")},
+    **{name: f"facts {name}" for name in ("stale", "reinforce")},
     **{name: f"show {name}" for name in ("related", "open")},
     **{name: f"search --leaning {name}" for name in ("decisions", "changes", "how-it-works")},
     "restore-backup": "backup restore",

@@ -10,7 +10,7 @@ def test_facts_are_listed_reinforced_and_contradicted(run: Run) -> None:
     run("add", "Port: 5432")
     run("add", "Port: 5433", "--external-id", "other")
 
-    told, conflicts = run("facts", "--json"), run("facts", "conflicts", "--json")
+    told, conflicts = run("facts", "--json"), run("conflicts", "--json")
     reinforced = run("facts", "reinforce", "1", "2")
 
     assert [(fact["subject"], fact["object"]) for fact in told.value["facts"]] == [("Port", "5433"), ("Port", "5432")]
