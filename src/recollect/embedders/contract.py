@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 
 from recollect.errors import ModelError
 from recollect.records import EXTERNAL
-from recollect.vectors import Vector
+from recollect.vectors import Scale, Vector
 
 Span: TypeAlias = tuple[int, int]
 """Where a passage begins and ends in its text: `text[start:end]`."""
@@ -38,6 +38,11 @@ class Embedder(Protocol):
     @property
     def dimensions(self) -> int:
         """Say how many numbers each vector has."""
+        ...
+
+    @property
+    def scale(self) -> Scale:
+        """Say how its cosines compare with those of other models."""
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> list[Vector]:

@@ -14,6 +14,7 @@ from typing import Final
 
 from recollect.embedders.contract import Span
 from recollect.embedders.passages import cut
+from recollect.embedders.scale import Measured
 from recollect.errors import InputError, ModelError
 from recollect.lazy import regex
 from recollect.text.sentences import estimate
@@ -25,7 +26,7 @@ _PART_WEIGHT: Final = 0.5
 _ROOM: Final = 256
 
 
-class HashingEmbedder:
+class HashingEmbedder(Measured):
     """Embed by the words of a text and the threes of letters in them."""
 
     def __init__(self, *, dimensions: int = 256) -> None:

@@ -157,8 +157,9 @@ class Models:
 
             breaker = Breaker()
             self._breaker = breaker if name == self.name else self._breaker
-            return CachedEmbedder(RemoteEmbedder(read_remote(name, key=self._key), breaker), ahead=True)
-        return CachedEmbedder(load(name, self._folder))  # what computes here gains nothing by another thread
+            inner = RemoteEmbedder(read_remote(name, key=self._key), breaker)
+            return CachedEmbedder(inner, folder=self._folder, ahead=True)
+        return CachedEmbedder(load(name, self._folder), folder=self._folder)  # what computes here gains nothing by another thread
 
 
 NO_MODELS: Final = Models()

@@ -14,6 +14,7 @@ from recollect.arguments import storable
 from recollect.embedders.contract import Span
 from recollect.embedders.manifest import Manifest, damaged_model, read_manifest, require, with_checksums, wrong_files
 from recollect.embedders.passages import batches, cut, knows
+from recollect.embedders.scale import Measured
 from recollect.errors import ModelError
 from recollect.vectors import Vector
 
@@ -122,7 +123,7 @@ def one_line(error: Exception) -> str:
 # --- the embedder ---------------------------------------------------------------------------
 
 
-class OnnxEmbedder:
+class OnnxEmbedder(Measured):
     """Embed with the model in *folder*, as its `model.toml` says.
 
     All embedders of a process that name the same folder and number of threads share one session,

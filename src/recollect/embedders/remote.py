@@ -23,6 +23,7 @@ from msgspec import Struct
 from recollect.arguments import storable
 from recollect.embedders.contract import Span, expect
 from recollect.embedders.passages import cut
+from recollect.embedders.scale import Measured
 from recollect.errors import InputError, ModelError
 from recollect.text.sentences import estimate
 from recollect.vectors import Vector, unit, zero
@@ -129,7 +130,7 @@ class Breaker:
             self._pause, self.error = 0.0, None
 
 
-class RemoteEmbedder:
+class RemoteEmbedder(Measured):
     """Embed by asking a server; *breaker* knows how it did so far."""
 
     def __init__(self, remote: Remote, breaker: Breaker | None = None) -> None:

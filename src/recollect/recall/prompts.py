@@ -477,7 +477,7 @@ def _cosines(
     rows = [(row, passage.vector) for row, passages in stored.items() for passage in passages]
     products = matrix([each for _, each in rows], dimensions=embedder.dimensions).products(vector, range(len(rows)))
     found: dict[int, float] = {}
-    for (row, _), cosine in zip(rows, products, strict=True):
+    for (row, _), cosine in zip(rows, embedder.scale.of_all(products), strict=True):
         found[row] = max(cosine, found.get(row, -1.0))
     return found
 

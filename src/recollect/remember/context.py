@@ -31,7 +31,7 @@ from recollect.remember.redact import FoundSecret, digests_of, redact_name, reda
 from recollect.stores.contract import Analyse, Store
 from recollect.text.firewall import strip_rendered
 from recollect.trust import TRUST_LEVELS, capped, level
-from recollect.vectors import Vector, pack, unit
+from recollect.vectors import Scale, Vector, pack, unit
 
 DEFAULT: Final = Memory(content="").project
 """The project of what names none."""
@@ -127,6 +127,11 @@ class IngestContext(Struct, frozen=True, kw_only=True):
         )
         passage = Passage(start=0, stop=len(memory.content), vector=pack(numbers))
         return Embedding(generation=generation, passages=(passage,), given=True)
+
+    def scale(self, generation: Generation) -> Scale:
+        """Return the scale on which rules read the cosines of a *generation*."""
+        known = self.embedder if self.embedder and generation.fingerprint == self.embedder.fingerprint else None
+        return self.profile.scale(known)
 
     def own(self, memory: Memory) -> Memory:
         """Return *memory* as one of the context's project, where one is chosen; refuse what names another."""

@@ -222,7 +222,7 @@ def _cosines(held: Sequence[Memory], new: Collection[int], context: IngestContex
     table = matrix([vector for _, vector in packed], dimensions=embedder.dimensions)
     found: dict[tuple[int, int], float] = {}
     for each, vector in zip(fresh, made, strict=True):
-        products = table.products(pack(vector), range(len(packed)))
+        products = context.profile.scale(embedder).of_all(table.products(pack(vector), range(len(packed))))
         for (row, _), cosine in zip(packed, products, strict=True):
             if row != each.id:
                 found[min(row, each.id), max(row, each.id)] = cosine
