@@ -53,19 +53,20 @@ class Scale(Struct, frozen=True, kw_only=True):
 
     far: float = FAR
     near: float = NEAR
+    place: float = NEAR
+    """Where *near* is on the common scale; *far* is at FAR, and 1 at 1."""
 
     def of(self, cosine: float) -> float:
         """Return *cosine* on the common scale."""
         return self.of_all([cosine])[0]
 
     def of_all(self, cosines: Sequence[float]) -> list[float]:
-        """Return *cosines* on the common scale: in one line up to *near*, and from there in one to 1."""
+        """Return *cosines* on the common scale: along one line up to *near*, and along another from there to 1."""
         if self == RAW:
             return list(cosines)
-        below = (NEAR - FAR) / (self.near - self.far)
-        above = (1.0 - NEAR) / (1.0 - self.near) if self.near < 1.0 else below
+        below, above = (self.place - FAR) / (self.near - self.far), (1.0 - self.place) / (1.0 - self.near)
         lines = ((each - self.near) * (above if each > self.near else below) for each in cosines)
-        return [max(-1.0, round(NEAR + line, DIGITS)) for line in lines]
+        return [max(-1.0, round(self.place + line, DIGITS)) for line in lines]
 
 
 RAW: Final = Scale()

@@ -22,10 +22,10 @@ MOST: Final = 512
 class CachedEmbedder:
     """Ask *inner*, and remember the vectors of questions; *ahead* says that a thread of its own may work ahead.
 
-    Its scale is kept in the *folder* of the models.
+    Its scale is kept in the *folder* of the models, if one is given.
     """
 
-    def __init__(self, inner: Embedder, *, folder: Path, ahead: bool = False) -> None:
+    def __init__(self, inner: Embedder, *, folder: Path | None = None, ahead: bool = False) -> None:
         self._inner, self._folder, self._ahead = inner, folder, ahead
         self._thread: tuple[int, ThreadPoolExecutor] | None = None
         self._begun: dict[str, Future[None]] = {}
@@ -37,7 +37,7 @@ class CachedEmbedder:
     @cached_property
     def scale(self) -> Scale:
         """How its cosines compare with those of others."""
-        return kept(self._inner, self._folder)
+        return self._inner.scale if self._folder is None else kept(self._inner, self._folder)
 
     def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vector of each text as something to be found."""

@@ -39,7 +39,7 @@ class Models:
         self.name = name
         self.progress: Progress | None = None
         """Who is told how far a fetch is, unless the writer says."""
-        self._folder, self._key = folder or Path(), key
+        self._folder, self._scales, self._key = folder or Path(), folder, key
         self.offline, self._fetch = offline, fetch
         self._loaded: dict[str, CachedEmbedder] = {}
         self._missing: dict[str, Hashable] = {}
@@ -158,8 +158,8 @@ class Models:
             breaker = Breaker()
             self._breaker = breaker if name == self.name else self._breaker
             inner = RemoteEmbedder(read_remote(name, key=self._key), breaker)
-            return CachedEmbedder(inner, folder=self._folder, ahead=True)
-        return CachedEmbedder(load(name, self._folder), folder=self._folder)  # what computes here gains nothing by another thread
+            return CachedEmbedder(inner, folder=self._scales, ahead=True)
+        return CachedEmbedder(load(name, self._folder), folder=self._scales)  # what computes here gains nothing by another thread
 
 
 NO_MODELS: Final = Models()

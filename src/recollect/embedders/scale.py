@@ -4,9 +4,9 @@ The cosines of unrelated texts are about 0 for one model and about 0.75 for anot
 bound read it on one scale (`vectors.Scale`), that of all-MiniLM-L6-v2, for which the bounds were chosen.
 """
 
-import json
+import math
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from importlib.resources import files
@@ -15,19 +15,29 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Final
 
+from msgspec import MsgspecError
+from msgspec.json import decode, encode
+
 from recollect.embedders.contract import Embedder
 from recollect.files import write_private
-from recollect.vectors import RAW, Scale, Vector
+from recollect.vectors import FAR, NEAR, RAW, Scale, Vector
 
-REFERENCE: Final = "minilm-mean-l2-256-9692accb7f68"
-"""The model whose cosines are the scale."""
-FILE: Final = "scales.json"
-"""Where the scales of models are kept, by fingerprint, in the folder of the models."""
+KNOWN: Final[Mapping[str, Scale]] = {
+    "minilm-mean-l2-256-9692accb7f68": RAW,
+    "hashing-1-256": Scale(far=0.137, near=0.9, place=0.288),
+}
+"""The scales of the models that this program knows, by fingerprint."""
+FILE: Final = "scales-1.json"
+"""Where those of others are kept, in the folder of the models; the number changes with how they are measured."""
 DECIMALS: Final = 3
-import os
-POWER=float(os.environ.get("POWER","2"))
 TELLING: Final = 4.0
 """A model whose near texts are fewer standard deviations than this from unrelated ones tells little."""
+DOUBT: Final = 3
+"""How much less the cosines of such a model differ on the scale: by this power of what is missing."""
+SURE: Final = 0.9
+"""From this cosine on such a model tells too: the texts are nearly the same."""
+LEAST_APART: Final = 0.01
+"""How far apart near and unrelated texts must be to measure anything."""
 
 
 class Measured:
@@ -36,45 +46,53 @@ class Measured:
     @cached_property
     def scale(self: Embedder) -> Scale:
         """How its cosines compare with those of others."""
-        return RAW if self.fingerprint == REFERENCE else measure(self)
+        return KNOWN.get(self.fingerprint) or measure(self)
 
 
 def measure(embedder: Embedder) -> Scale:
-    """Return the scale of *embedder*, from five dozen short texts."""
+    """Return the scale of *embedder*, from a few dozen short texts."""
     things = tomllib.loads(files("recollect.embedders").joinpath("probes.toml").read_text("utf-8"))["thing"]
-    kinds = ("note", "again", "beside")
-    made = iter(embedder.embed_passages([thing[kind] for kind in kinds for thing in things]))
-    notes, again, beside = ([next(made) for _ in things] for _ in kinds)
-    asked = embedder.embed_queries([thing["ask"] for thing in things])
+    notes, again, beside = (embedder.embed_passages([each[kind] for each in things]) for kind in _PASSAGES)
+    asked = embedder.embed_queries([each["ask"] for each in things])
     unrelated = [*_unrelated(asked, notes), *_unrelated(again, notes)]
     related = [_cosine(*pair) for others in (asked, again, beside) for pair in zip(others, notes, strict=True)]
-    far, near, spread = fmean(unrelated), fmean(related), pstdev(unrelated)
-    if near <= far:  # it tells nothing: a constant, or noise
+    far, apart, spread = fmean(unrelated), fmean(related) - fmean(unrelated), pstdev(unrelated)
+    if apart <= LEAST_APART:  # it tells nothing
         return RAW
-    apart = (near - far) * max(1.0, TELLING * spread / (near - far)) ** POWER
-    return Scale(far=round(far, DECIMALS), near=round(far + apart, DECIMALS))
+    near, place = far + apart, NEAR
+    if apart < TELLING * spread:
+        slope = (NEAR - FAR) / apart * (apart / (TELLING * spread)) ** DOUBT
+        near, place = SURE, FAR + slope * (SURE - far)
+    return Scale(far=round(far, DECIMALS), near=round(near, DECIMALS), place=round(place, DECIMALS))
 
 
-def kept(embedder: "Embedder", folder: Path) -> Scale:
-    """Return the scale of *embedder* as the folder of the models keeps it; measure and keep it the first time."""
-    if embedder.fingerprint == REFERENCE:
-        return RAW
-    path = folder / FILE
-    known: dict[str, list[float]] = {}
-    with suppress(OSError, ValueError):
-        known = json.loads(path.read_text("utf-8"))
-        far, near = known[embedder.fingerprint]
-        return Scale(far=far, near=near)
-    scale = embedder.scale
-    with suppress(OSError):  # where nothing can be written it is measured again
-        write_private(path, json.dumps({**known, embedder.fingerprint: [scale.far, scale.near]}, indent=1))
-    return scale
+_PASSAGES: Final = ("note", "again", "beside")
 
 
-def _unrelated(some: Sequence[Vector], others: Sequence[Vector]) -> Iterator[float]:
-    pairs = ((a, b) for at, a in enumerate(some) for place, b in enumerate(others) if place != at)
-    return (_cosine(a, b) for a, b in pairs)
+def _unrelated(some: Sequence[Vector], others: Sequence[Vector]) -> list[float]:
+    return [_cosine(a, b) for at, a in enumerate(some) for place, b in enumerate(others) if place != at]
 
 
 def _cosine(a: Vector, b: Vector) -> float:
-    return sum(map(mul, a, b))
+    return math.fsum(map(mul, a, b))
+
+
+# --- kept -----------------------------------------------------------------------------------
+
+
+def kept(embedder: Embedder, folder: Path) -> Scale:
+    """Return the scale of *embedder* that is kept in the *folder* of the models; measure and keep it the first time."""
+    known = _read(folder / FILE)
+    scale = KNOWN.get(embedder.fingerprint) or known.get(embedder.fingerprint)
+    if scale is None:
+        scale = embedder.scale
+        with suppress(OSError):  # where nothing can be written it is measured again
+            write_private(folder / FILE, encode({**known, embedder.fingerprint: scale}).decode())
+    return scale
+
+
+def _read(path: Path) -> dict[str, Scale]:
+    try:
+        return decode(path.read_bytes(), type=dict[str, Scale])
+    except (OSError, MsgspecError):  # none yet, or damaged
+        return {}

@@ -142,7 +142,9 @@ def embed_memories(memories: Sequence[Memory], embedder: Embedder) -> list[Embed
         return [Passage(start=start, stop=stop, vector=pack(next(vectors))) for start, stop in spans]
 
     return [
-        EmbeddedMemory(memory_id=memory.id, meaning=memory.meaning, passages=_telling(made(whole), made(short), embedder))
+        EmbeddedMemory(
+            memory_id=memory.id, meaning=memory.meaning, passages=_telling(made(whole), made(short), embedder)
+        )
         for memory, (whole, short) in zip(memories, cuts, strict=True)
     ]
 

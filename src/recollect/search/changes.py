@@ -5,7 +5,7 @@ that changes or denies what the best hit says, or is about the same thing and an
 and names the one it follows. So does a memory of the present above a best hit that calls itself past.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import islice
 
