@@ -367,5 +367,5 @@ def read_id(value: Any, *, see: str = "recollect list") -> int:
     except ValueError as error:
         raise InputError(f"{value!r} is not an id", hint=f"ids are numbers, such as 26 or #26; see: {see}") from error
     if abs(number) >= MAX_INTEGER:
-        raise InputError(f"{shown(value)} is too large", hint=f"see: {see}")
+        raise InputError(f"{shown(number)} is too large", hint=f"see: {see}")
     return number
