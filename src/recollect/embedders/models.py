@@ -7,8 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from recollect.embedders.contract import Embedder
-from recollect.errors import ModelError, RecollectError
+from recollect.embedders.contract import Embedder, OwnModel
+from recollect.errors import InputError, ModelError, RecollectError
 from recollect.records import Progress
 
 if TYPE_CHECKING:  # few ask a server, and a search by words no model
@@ -24,7 +24,8 @@ HASHING: Final = "hashing"
 class Models:
     """The embedding model in use, and others by name.
 
-    *fetch* is what installs the model in use when it is first needed; `install.fetch_missing` unless told.
+    *fetch* is what installs the model in use when it is first needed; `install.fetch_missing` unless told. *own* is a
+    model that the program brings.
     """
 
     def __init__(
@@ -35,8 +36,10 @@ class Models:
         key: str = "",
         offline: bool = False,
         fetch: Callable[..., object] | None = None,
+        own: OwnModel | None = None,
     ) -> None:
-        self.name = name
+        self.name = name if own is None else name_of(own)
+        self._own = own
         self.progress: Progress | None = None
         """Who is told how far a fetch is, unless the writer says."""
         self._folder, self._scales, self._key = folder or Path(), folder, key
@@ -134,7 +137,8 @@ class Models:
 
     def _if_here(self, name: str) -> "CachedEmbedder | None":
         """Return the model *name*; a search by words pays for a look at one folder and no more."""
-        if name != HASHING and "://" not in name and find_model(name, self._folder) is None:
+        brought = self._own is not None and name == self.name
+        if not brought and name != HASHING and "://" not in name and find_model(name, self._folder) is None:
             return None
         try:
             return self._load(name)
@@ -152,6 +156,10 @@ class Models:
     def _load(self, name: str) -> "CachedEmbedder":
         from recollect.embedders.cached import CachedEmbedder  # noqa: PLC0415  (a search by words needs none of it)
 
+        if self._own is not None and name == self.name:
+            from recollect.embedders.own import OwnEmbedder  # noqa: PLC0415
+
+            return CachedEmbedder(OwnEmbedder(self._own, name), folder=self._scales, ahead=True)
         if "://" in name:
             from recollect.embedders.remote import Breaker, RemoteEmbedder, read_remote  # noqa: PLC0415
 
@@ -160,6 +168,17 @@ class Models:
             inner = RemoteEmbedder(read_remote(name, key=self._key), breaker)
             return CachedEmbedder(inner, folder=self._scales, ahead=True)
         return CachedEmbedder(load(name, self._folder), folder=self._scales)  # what computes here gains nothing by another thread
+
+
+def name_of(own: OwnModel) -> str:
+    """Return what tells a program's own model from others: its fingerprint, or the name of the function."""
+    name = getattr(own, "fingerprint", None) or getattr(own, "__qualname__", "")
+    if not isinstance(name, str) or not name or "<lambda>" in name:
+        raise InputError(
+            "the model has no name to tell its vectors from those of others",
+            hint="give a function made with def, or an object with a fingerprint",
+        )
+    return f"own-{name}"
 
 
 NO_MODELS: Final = Models()

@@ -21,15 +21,11 @@ from urllib.error import HTTPError, URLError
 from msgspec import Struct
 
 from recollect.arguments import storable
-from recollect.embedders.contract import Span, expect
-from recollect.embedders.passages import cut
-from recollect.embedders.scale import Measured
+from recollect.embedders.contract import expect
+from recollect.embedders.estimating import Estimating
 from recollect.errors import InputError, ModelError
-from recollect.text.sentences import estimate
 from recollect.vectors import Vector, unit, zero
 
-ROOM: Final = 256
-"""Pieces of a passage: what every sentence model takes."""
 MOST_BYTES: Final = 256 * 1024 * 1024
 """No answer to one request is read beyond this."""
 PATIENCE: Final = 5.0
@@ -130,7 +126,7 @@ class Breaker:
             self._pause, self.error = 0.0, None
 
 
-class RemoteEmbedder(Measured):
+class RemoteEmbedder(Estimating):
     """Embed by asking a server; *breaker* knows how it did so far."""
 
     def __init__(self, remote: Remote, breaker: Breaker | None = None) -> None:
@@ -141,22 +137,6 @@ class RemoteEmbedder(Measured):
         self._open = True
         self.dimensions: Final = remote.dimensions
         self.fingerprint: Final = f"remote-{remote.model}-{remote.dimensions}-{sha256(told.encode()).hexdigest()[:12]}"
-
-    def count_pieces(self, text: str) -> int:
-        """Estimate the word pieces of *text*, rather too many than too few: the server's tokenizer is unknown."""
-        return len(estimate(text))
-
-    def passages(self, text: str, *, most: int | None = None) -> list[Span]:
-        """Cut *text* into passages of about *most* word pieces or fewer."""
-        return cut(text, estimate(text), most=min(most or ROOM, ROOM))
-
-    def covers(self, text: str) -> bool:  # noqa: ARG002 - only the server could say
-        """Trust the server with every script."""
-        return True
-
-    def knows_word(self, word: str) -> bool:  # noqa: ARG002 - only the server could say
-        """Know no words."""
-        return False
 
     def close(self) -> None:
         """Ask no more."""
