@@ -167,7 +167,8 @@ class Models:
             self._breaker = breaker if name == self.name else self._breaker
             inner = RemoteEmbedder(read_remote(name, key=self._key), breaker)
             return CachedEmbedder(inner, folder=self._scales, ahead=True)
-        return CachedEmbedder(load(name, self._folder), folder=self._scales)  # what computes here gains nothing by another thread
+        # What computes here gains nothing by another thread.
+        return CachedEmbedder(load(name, self._folder), folder=self._scales)
 
 
 def name_of(own: OwnModel) -> str:

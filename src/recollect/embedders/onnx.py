@@ -225,6 +225,7 @@ class OnnxEmbedder(Measured):
 def _pooled(numpy: Any, hidden: Any, mask: Any, manifest: Manifest) -> Any:
     """Pool what the graph did not pool, and make each row of length one."""
     rows = _POOL[manifest.pooling](hidden, mask) if hidden.ndim == 3 else hidden
+    rows = rows[:, : manifest.dimensions] if manifest.matryoshka else rows
     if rows.ndim != 2 or rows.shape[1] != manifest.dimensions:
         raise ModelError(
             f"the model {manifest.name} gives {rows.shape[-1]} dimensions, its model.toml says {manifest.dimensions}",

@@ -23,6 +23,7 @@ from msgspec import Struct
 from recollect.arguments import storable
 from recollect.embedders.contract import expect
 from recollect.embedders.estimating import Estimating
+from recollect.embedders.families import family_of
 from recollect.errors import InputError, ModelError
 from recollect.vectors import Vector, unit, zero
 
@@ -52,6 +53,10 @@ class Remote(Struct, frozen=True, kw_only=True):
     model: str
     dimensions: int
     key: str = ""
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    matryoshka: bool = False
+    """Whether a longer vector may be cut to *dimensions*."""
     batch: int = 64
     timeout: float = PATIENCE
     """How many seconds a search waits for the server, all tries together."""
@@ -79,11 +84,15 @@ def read_remote(address: str, *, key: str = "") -> Remote:
         raise ModelError(
             f"{address!r} does not say which model to ask", hint="such as http://host/v1#model=NAME&dimensions=384"
         )
+    family = family_of(said["model"])
     return Remote(
         url=url,
         model=said["model"],
         dimensions=int(said["dimensions"]),
         key=key,
+        query_prefix=said.get("query_prefix", family.query_prefix),
+        passage_prefix=said.get("passage_prefix", family.passage_prefix),
+        matryoshka=family.matryoshka,
         timeout=_seconds(said.get("timeout"), PATIENCE),
         batch_timeout=_seconds(said.get("batch_timeout"), BATCH_PATIENCE),
     )
@@ -130,8 +139,7 @@ class RemoteEmbedder(Estimating):
     """Embed by asking a server; *breaker* knows how it did so far."""
 
     def __init__(self, remote: Remote, breaker: Breaker | None = None) -> None:
-        # The blanks are prefixes that could never be set: without them stored vectors would belong to nobody.
-        told = json.dumps([remote.model, remote.dimensions, "", ""])
+        told = json.dumps([remote.model, remote.dimensions, remote.query_prefix, remote.passage_prefix])
         self._remote = remote
         self._breaker = breaker or Breaker()
         self._open = True
@@ -144,14 +152,14 @@ class RemoteEmbedder(Estimating):
 
     def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vector of each text as something to be found, in the order given."""
-        return self._embed(texts, self._remote.batch_timeout / self._remote.batch)
+        return self._embed(texts, self._remote.passage_prefix, self._remote.batch_timeout / self._remote.batch)
 
     def embed_queries(self, texts: Sequence[str]) -> list[Vector]:
-        """Return the vector of each text as something to find by; the server makes no difference, our patience does."""
-        return self._embed(texts, 0.0)
+        """Return the vector of each text as something to find by, with less patience."""
+        return self._embed(texts, self._remote.query_prefix, 0.0)
 
-    def _embed(self, texts: Sequence[str], more: float) -> list[Vector]:
-        """Return the vector of each text; each may take so many seconds *more*."""
+    def _embed(self, texts: Sequence[str], prefix: str, more: float) -> list[Vector]:
+        """Return the vector of each text after *prefix*; each may take so many seconds *more*."""
         if not self._open:
             raise ModelError("the remote embedder is closed", hint="open it again")
         # Servers refuse blank text; it points nowhere, and that needs no question.
@@ -160,7 +168,7 @@ class RemoteEmbedder(Estimating):
         for start in range(0, len(asked), self._remote.batch):
             group = asked[start : start + self._remote.batch]
             seconds = self._remote.timeout + more * len(group)
-            reply = _ask(self._remote, [storable(texts[at]) for at in group], seconds, self._breaker)
+            reply = _ask(self._remote, [prefix + storable(texts[at]) for at in group], seconds, self._breaker)
             for at, vector in zip(group, _vectors(reply, self._remote, len(group)), strict=True):
                 found[at] = vector
         return found
@@ -308,6 +316,8 @@ def _vectors(reply: Any, remote: Remote, count: int) -> list[Vector]:
             "the embedding server's answer is not in the OpenAI shape",
             hint="expected data[].index and data[].embedding",
         ) from error
+    if remote.matryoshka:
+        ordered = [vector[: remote.dimensions] for vector in ordered]
     for vector in ordered:
         expect(vector, dimensions=remote.dimensions)
     return [unit(vector) for vector in ordered]

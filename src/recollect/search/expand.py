@@ -90,7 +90,8 @@ def _by_vocabulary(state: State, context: SearchContext, words: Words) -> tuple[
         return ()
 
 
-def by_vocabulary(query: Query, vocabulary: Iterable[str], embedder: Embedder, *, words: Words, scale: Scale = RAW
+def by_vocabulary(
+    query: Query, vocabulary: Iterable[str], embedder: Embedder, *, words: Words, scale: Scale = RAW
 ) -> tuple[Variant, ...]:
     """Return one variant of the frequent words of the store that mean about what the key terms mean, if any."""
     terms = [fold(term) for term in key_terms(query.text)][:MAX_KEY_TERMS]
@@ -102,7 +103,8 @@ def by_vocabulary(query: Query, vocabulary: Iterable[str], embedder: Embedder, *
     return (Variant(tier=word_query(AnyOf(parts=leaves), words), weight=VOCABULARY_WEIGHT),) if leaves else ()
 
 
-def near_words(terms: Sequence[str], words: Sequence[str], embedder: Embedder, *, least: float, scale: Scale = RAW
+def near_words(
+    terms: Sequence[str], words: Sequence[str], embedder: Embedder, *, least: float, scale: Scale = RAW
 ) -> tuple[str, ...]:
     """Return the *words* with a cosine of at least *least* to one of *terms*, nearest first."""
     kept = _VECTORS.setdefault(embedder, Bounded(BYTES_KEPT, weigh=len))

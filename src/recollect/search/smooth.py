@@ -27,9 +27,7 @@ def smooth(state: State, *, rules: Smooth) -> State:
     return replace(state, candidates=lifted.before(candidates[rules.top_k :]))
 
 
-def leads(
-    candidates: Candidates, vectors: Mapping[int, bytes], *, most: int, scale: Scale = RAW
-) -> dict[int, float]:
+def leads(candidates: Candidates, vectors: Mapping[int, bytes], *, most: int, scale: Scale = RAW) -> dict[int, float]:
     """Return the mean lead of the *most* nearest others over each candidate, weighted by their cosines."""
     scores = {row: own for row, own in zip(candidates.ids, candidates.fused, strict=True) if row in vectors}
     held = sorted(scores)  # ties by id
