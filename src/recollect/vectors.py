@@ -55,6 +55,8 @@ class Scale(Struct, frozen=True, kw_only=True):
     near: float = NEAR
     place: float = NEAR
     """Where *near* is on the common scale; *far* is at FAR, and 1 at 1."""
+    tells: bool = True
+    """Whether near texts stand out from others, so that one cosine by itself says something."""
 
     def of(self, cosine: float) -> float:
         """Return *cosine* on the common scale."""

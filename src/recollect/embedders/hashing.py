@@ -8,11 +8,12 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Final
 
-from recollect.embedders.estimating import Estimating
+from recollect.embedders import estimating
+from recollect.embedders.scale import scale_of
 from recollect.errors import InputError, ModelError
 from recollect.lazy import regex
 from recollect.vectors import Vector, unit
@@ -22,8 +23,14 @@ _WORD_WEIGHT: Final = 1.0
 _PART_WEIGHT: Final = 0.5
 
 
-class HashingEmbedder(Estimating):
+class HashingEmbedder:
     """Embed by the words of a text and the threes of letters in them."""
+
+    scale = cached_property(scale_of)
+    count_pieces = staticmethod(estimating.count_pieces)
+    passages = staticmethod(estimating.passages)
+    covers = staticmethod(estimating.covers)
+    knows_word = staticmethod(estimating.knows_word)
 
     def __init__(self, *, dimensions: int = 256) -> None:
         if dimensions < 1:

@@ -4,6 +4,7 @@ import os
 import threading
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
@@ -14,7 +15,7 @@ from recollect.arguments import storable
 from recollect.embedders.contract import Span
 from recollect.embedders.manifest import Manifest, damaged_model, read_manifest, require, with_checksums, wrong_files
 from recollect.embedders.passages import batches, cut, knows
-from recollect.embedders.scale import Measured
+from recollect.embedders.scale import scale_of
 from recollect.errors import ModelError
 from recollect.vectors import Vector
 
@@ -123,12 +124,14 @@ def one_line(error: Exception) -> str:
 # --- the embedder ---------------------------------------------------------------------------
 
 
-class OnnxEmbedder(Measured):
+class OnnxEmbedder:
     """Embed with the model in *folder*, as its `model.toml` says.
 
     All embedders of a process that name the same folder and number of threads share one session,
     which any number of threads may use at the same time.
     """
+
+    scale = cached_property(scale_of)
 
     def __init__(self, folder: Path, *, threads: int | None = None) -> None:
         manifest = read_manifest(folder)

@@ -2,18 +2,26 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property
 from threading import Thread
 from typing import Any, Final
 
 from recollect.arguments import storable
+from recollect.embedders import estimating
 from recollect.embedders.contract import OwnModel, Vectors, expect
-from recollect.embedders.estimating import Estimating
+from recollect.embedders.scale import scale_of
 from recollect.errors import ModelError
 from recollect.vectors import Vector, unit, zero
 
 
-class OwnEmbedder(Estimating):
+class OwnEmbedder:
     """Embed with *model*. Its vectors may be of any length, and it need not take blank text."""
+
+    scale = cached_property(scale_of)
+    count_pieces = staticmethod(estimating.count_pieces)
+    passages = staticmethod(estimating.passages)
+    covers = staticmethod(estimating.covers)
+    knows_word = staticmethod(estimating.knows_word)
 
     def __init__(self, model: OwnModel, name: str) -> None:
         self._name: Final = name

@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import cached_property
 from hashlib import sha256
 from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
 from threading import Lock, Thread
@@ -21,9 +22,10 @@ from urllib.error import HTTPError, URLError
 from msgspec import Struct
 
 from recollect.arguments import storable
+from recollect.embedders import estimating
 from recollect.embedders.contract import expect
-from recollect.embedders.estimating import Estimating
 from recollect.embedders.families import family_of
+from recollect.embedders.scale import scale_of
 from recollect.errors import InputError, ModelError
 from recollect.vectors import Vector, unit, zero
 
@@ -135,8 +137,14 @@ class Breaker:
             self._pause, self.error = 0.0, None
 
 
-class RemoteEmbedder(Estimating):
+class RemoteEmbedder:
     """Embed by asking a server; *breaker* knows how it did so far."""
+
+    scale = cached_property(scale_of)
+    count_pieces = staticmethod(estimating.count_pieces)
+    passages = staticmethod(estimating.passages)
+    covers = staticmethod(estimating.covers)
+    knows_word = staticmethod(estimating.knows_word)
 
     def __init__(self, remote: Remote, breaker: Breaker | None = None) -> None:
         told = json.dumps([remote.model, remote.dimensions, remote.query_prefix, remote.passage_prefix])

@@ -8,7 +8,6 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from importlib.resources import files
 from operator import mul
 from pathlib import Path
@@ -24,7 +23,7 @@ from recollect.vectors import FAR, NEAR, RAW, Scale, Vector
 
 KNOWN: Final[Mapping[str, Scale]] = {
     "minilm-mean-l2-256-9692accb7f68": RAW,
-    "hashing-1-256": Scale(far=0.137, near=0.9, place=0.288),
+    "hashing-1-256": Scale(far=0.137, near=0.9, place=0.288, tells=False),
 }
 """The scales of the models that this program knows, by fingerprint."""
 FILE: Final = "scales-1.json"
@@ -40,13 +39,9 @@ LEAST_APART: Final = 0.01
 """How far apart near and unrelated texts must be to measure anything."""
 
 
-class Measured:
-    """Gives an embedder its scale, measured when it is first asked for."""
-
-    @cached_property
-    def scale(self: Embedder) -> Scale:
-        """How its cosines compare with those of others."""
-        return KNOWN.get(self.fingerprint) or measure(self)
+def scale_of(embedder: Embedder) -> Scale:
+    """Return the scale of *embedder*, known or measured."""
+    return KNOWN.get(embedder.fingerprint) or measure(embedder)
 
 
 def measure(embedder: Embedder) -> Scale:
@@ -59,11 +54,11 @@ def measure(embedder: Embedder) -> Scale:
     far, apart, spread = fmean(unrelated), fmean(related) - fmean(unrelated), pstdev(unrelated)
     if apart <= LEAST_APART:  # it tells nothing
         return RAW
-    near, place = far + apart, NEAR
-    if apart < TELLING * spread:
+    near, place, tells = far + apart, NEAR, apart >= TELLING * spread
+    if not tells:
         slope = (NEAR - FAR) / apart * (apart / (TELLING * spread)) ** DOUBT
         near, place = SURE, FAR + slope * (SURE - far)
-    return Scale(far=round(far, DECIMALS), near=round(near, DECIMALS), place=round(place, DECIMALS))
+    return Scale(far=round(far, DECIMALS), near=round(near, DECIMALS), place=round(place, DECIMALS), tells=tells)
 
 
 _PASSAGES: Final = ("note", "again", "beside")

@@ -25,6 +25,7 @@ from recollect.search.spelling import unknown_words
 from recollect.search.state import Ranking, SearchContext, State
 from recollect.text.analyser import field_texts, telling_path
 from recollect.text.snippet import QueryTerms, held, held_in_line
+from recollect.vectors import RAW
 
 MAX_LOG_ODDS = 30.0
 """Beyond this the logistic curve is flat, and its exponential would overflow."""
@@ -78,12 +79,13 @@ def _score_hit(
 ) -> _HitEvidence | None:
     """Return how much the hits *rows* are about the query.
 
-    A hit without a vector of a model that is known here is judged by its words alone.
+    A hit without a vector of a model that is known here and tells something is judged by its words alone.
     """
     coverage: float | None = max(_coverage(row, state.rankings) * _share_off_path(row, state, terms) for row in rows)
     shares = (share for row in rows for share in state.candidates.shares(row) if share.ranking == "vector")
     near = [share.native for share in shares if share.native is not None]
-    known = state.mode != "keyword" and not next(iter(state.generations), EXTERNAL).startswith(EXTERNAL)
+    generation, scale = next(iter(state.generations.items()), (EXTERNAL, RAW))
+    known = scale.tells and not generation.startswith(EXTERNAL)
     cosine = max(near, default=None) if known else None
     model: WordModel | VectorModel
     if state.mode == "semantic":

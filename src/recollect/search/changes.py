@@ -188,6 +188,6 @@ def _alike(row: int, other: int, state: State) -> bool:
 
 def _cosine(row: int, other: int, state: State) -> float | None:
     vectors = state.vectors
-    if row not in vectors or other not in vectors:
+    if not state.scale.tells or row not in vectors or other not in vectors:
         return None
     return state.scale.of(plain_products(vectors[other], [vectors[row]])[0])

@@ -49,7 +49,7 @@ def db() -> Recollection:
     ("mode", "indexes"),
     [
         ("keyword", {"match_words": 1}),
-        ("semantic", {"nearest": 1}),
+        ("semantic", {"nearest": 1, "document_frequencies": 1}),
         ("hybrid", {"match_words": 1, "nearest": 1, "vectors": 1}),
     ],
 )
