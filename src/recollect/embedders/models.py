@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from copy import copy
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from recollect.embedders.contract import Embedder, OwnModel
 from recollect.errors import InputError, ModelError, RecollectError
 from recollect.records import Progress
+from recollect.vectors import RAW, Scale
 
 if TYPE_CHECKING:  # few ask a server, and a search by words no model
     from recollect.embedders.cached import CachedEmbedder
@@ -74,6 +76,16 @@ class Models:
             return None
         loaded = self._loaded.get(name)
         return loaded if loaded is not None else self._looked_for(name)
+
+    def scale(self, fingerprint: str) -> Scale:
+        """Return the scale of the vectors with this fingerprint; as they are, where nothing is known of them."""
+        loaded = next((each for each in self._loaded.values() if each.fingerprint == fingerprint), None)
+        if loaded is not None:
+            with suppress(ModelError):
+                return loaded.scale
+        from recollect.embedders.scale import scales_in  # noqa: PLC0415  (most compare no vectors)
+
+        return scales_in(self._scales).get(fingerprint, RAW)
 
     @property
     def state(self) -> Hashable:

@@ -77,8 +77,8 @@ def _cosine(a: Vector, b: Vector) -> float:
 
 def kept(embedder: Embedder, folder: Path) -> Scale:
     """Return the scale of *embedder* that is kept in the *folder* of the models; measure and keep it the first time."""
-    known = _read(folder / FILE)
-    scale = KNOWN.get(embedder.fingerprint) or known.get(embedder.fingerprint)
+    known = scales_in(folder)
+    scale = known.get(embedder.fingerprint)
     if scale is None:
         scale = embedder.scale
         with suppress(OSError):  # where nothing can be written it is measured again
@@ -86,8 +86,9 @@ def kept(embedder: Embedder, folder: Path) -> Scale:
     return scale
 
 
-def _read(path: Path) -> dict[str, Scale]:
+def scales_in(folder: Path | None) -> Mapping[str, Scale]:
+    """Return the scales that are known, or kept in the *folder* of the models, by fingerprint."""
     try:
-        return decode(path.read_bytes(), type=dict[str, Scale])
+        return {**decode((folder / FILE).read_bytes(), type=dict[str, Scale]), **KNOWN} if folder else KNOWN
     except (OSError, MsgspecError):  # none yet, or damaged
-        return {}
+        return KNOWN

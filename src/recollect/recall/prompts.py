@@ -469,6 +469,8 @@ def _cosines(
     if embedder is None or not statements:
         return None
     try:
+        if not embedder.scale.tells:
+            return None
         vector = pack(embedder.embed_queries([prompt])[0])
         ids = [each.id for each in statements]
         stored = store.vectors(embedder.fingerprint, ids, scope=scope)

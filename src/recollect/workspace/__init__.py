@@ -339,6 +339,7 @@ class Workspace:
             redact=redact,
             embedder=self.models.current() if early else None,
             model=self._named(self.models.name) or "",
+            scales=self.models.scale,
         )
 
     def add_all(
