@@ -35,9 +35,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 # The browser that tests drive is the system's; axe-core checks what people who do not see can read.
 CHROMIUM := build/chromium
 PGBOUNCER := build/pgbouncer
+# Debian's packages of Patroni and etcd: a benchmark unpacks them into a folder of its own.
+PATRONI := build/patroni
+PATRONI_PACKAGES := patroni etcd-server $(addprefix python3-,cdiff click dateutil dnspython etcd prettytable psutil psycopg2 six urllib3 yaml)
 AXE := build/axe/.installed
 
-.PHONY: help demo test test-all check size docs screenshots mcp-check requirements mutants-profiles certificate lock eval bench bench-1m bench-check bench-identical bench-parts bench-quality bench-peers bench-postgres bench-failover clean
+.PHONY: help demo test test-all check size docs screenshots mcp-check requirements mutants-profiles certificate lock eval bench bench-1m bench-check bench-identical bench-parts bench-quality bench-peers bench-postgres bench-failover bench-patroni clean
 .DELETE_ON_ERROR:
 
 help: ## list what can be made
@@ -130,6 +133,9 @@ bench-peers: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## measure other search too
 bench-failover: $(TO_TEST) ## kill servers of a PostgreSQL store under load: what is lost, how long answers stop (two minutes)
 	@$(VENV)/bin/python benchmarks/failover.py $(GIVEN)
 
+bench-patroni: $(TO_TEST) $(PATRONI)/.downloaded ## the same with servers that Patroni and etcd watch, from Debian's packages (two minutes)
+	@$(VENV)/bin/python benchmarks/failover.py --patroni $(PATRONI)
+
 clean: ## remove what make made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -type d -name __pycache__ -prune -exec rm -rf {} +
@@ -163,6 +169,11 @@ $(PGBOUNCER):
 		as=$$(test $$(id -u) -eq 0 || echo sudo); \
 		{ $$as apt-get install -qq -y pgbouncer || { $$as apt-get update -qq && $$as apt-get install -qq -y pgbouncer; }; } > build/pgbouncer.log 2>&1 \
 		|| { tail -3 build/pgbouncer.log; exit 1; }; PATH=$$PATH:/usr/sbin command -v pgbouncer > $@; }
+
+$(PATRONI)/.downloaded:
+	@mkdir -p $(PATRONI)
+	@cd $(PATRONI) && apt-get download -qq $(PATRONI_PACKAGES)
+	@touch $@
 
 $(AXE): tests/browser/package.json tests/browser/package-lock.json
 	@echo "Installing axe-core ..."

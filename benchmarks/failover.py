@@ -1,9 +1,9 @@
 """Kill servers of a PostgreSQL store under load, on loopback: what is lost (nothing may be), and how long answers stop.
 
-First a primary and its standby with synchronous replication: the standby is killed and comes back, then the primary is
-killed for good and the standby promoted a second later, as a watching program would. Then three stores on three
-servers, of which one is killed and started again. Clients are processes with a reading and a writing thread each; a gap
-is the time between two answers to the same thread.
+A primary and its standby with synchronous replication: the standby is killed and comes back, then the primary is
+killed for good and the standby promoted a second later, as a watching program would. With --patroni, Patroni and etcd
+watch them: the primary and its Patroni are killed, and come back as the standby. Clients are processes with a reading
+and a writing thread each; a gap is the time between two answers to the same thread.
 """
 
 import argparse
@@ -18,11 +18,13 @@ from dataclasses import dataclass, field
 from itertools import count, pairwise
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event
+from pathlib import Path
 
 import psycopg
 
 import recollect
 from common import ROOT, made_up_texts, print_table, verdict
+from patroni import IS_CONFIRMED, IS_PRIMARY, Cluster
 from recollect.errors import RecollectError, WriteUncertain
 
 sys.path.insert(0, str(ROOT / "tests"))
@@ -205,10 +207,42 @@ def replicas(rows: list[dict[str, str]]) -> tuple[int, int]:
         return sum(len(each.kept) for each in tallies), lost(tallies, [address])
 
 
+def watched_by_patroni(rows: list[dict[str, str]], packages: Path) -> tuple[int, int]:
+    """Kill the primary and its Patroni; return how many writes were acknowledged and how many are lost."""
+    with closing(Cluster(packages, **DURABLE)) as cluster:
+        fill(cluster.url)
+        killed = cluster.primary
+        other = next(each for each in cluster.nodes if each is not killed)
+        with load([cluster.url]) as end:
+            time.sleep(STEADY)
+            begin = time.monotonic()
+            time.sleep(STEADY)
+            first = time.monotonic()
+            killed.kill()
+            cluster.wait(lambda: other.says(IS_PRIMARY))
+            noticed = time.monotonic() - first
+            time.sleep(AFTER)
+            second = time.monotonic()
+            cluster.start(killed)
+            cluster.wait(lambda: other.says(IS_CONFIRMED))
+            time.sleep(AFTER)
+            last = time.monotonic()
+            tallies = end()
+        spans = [
+            ("all is well", begin, first),
+            (f"the primary is killed, another promoted after {noticed:.0f} s", first, second),
+            ("the killed one comes back as the standby", second, last),
+        ]
+        rows += rows_of("two nodes, Patroni and etcd", tallies, spans)
+        return sum(len(each.kept) for each in tallies), lost(tallies, [cluster.url])
+
+
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--patroni", type=Path, metavar="FOLDER", help="the Debian packages of Patroni and etcd")
+    packages = parser.parse_args().patroni
     rows: list[dict[str, str]] = []
-    acknowledged, missing = replicas(rows)
+    acknowledged, missing = replicas(rows) if packages is None else watched_by_patroni(rows, packages)
     print_table(rows)
     print(f"{acknowledged:,} writes acknowledged, {missing} lost: {verdict(held=missing == 0)}\n")
 

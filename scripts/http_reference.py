@@ -16,7 +16,7 @@ from recollect.surfaces.serve.openapi import (
     describe,
     schema_of,
 )
-from recollect.surfaces.serve.operation_routes import SEARCH_TIMEOUT_SECONDS, SEARCHES, TAGGED
+from recollect.surfaces.serve.operation_routes import SEARCH_TIMEOUT_SECONDS
 from recollect.surfaces.serve.problems import STATUS
 
 INTRODUCTION = f"""# The HTTP interface
@@ -41,9 +41,8 @@ $ curl -s 'http://127.0.0.1:8765{BASE}/list?limit=20&tag=release'
 ## Headers
 
 - `Authorization: Bearer TOKEN`: who asks; needed beyond loopback and with `--require-token`.
-- `ETag` and `If-None-Match`: some answers carry a tag of their content; while the content is the same, you get `304`.
-  These operations have tags: {", ".join(f"`{name}`" for name in sorted(TAGGED))}.
-  A request that names a session gets no tag, because it is logged.
+- `ETag` and `If-None-Match`: the reply to a request that only reads has a tag of its content. While the content is
+  the same, you get `304`. A request that names a session gets no tag, because it is logged.
 - `Idempotency-Key` on writes: the same request with the same body within a day gets the first answer, marked
   `Idempotent-Replay: true`. With another body it gets `422`, while the first is still running `409`.
 - `If-Match` is not read: an edit keeps in the history what a memory said before, so nothing is lost where two write.
@@ -56,7 +55,7 @@ The page for that cursor begins after the last memory of this one, whatever was 
 
 ## Deadlines
 
-{", ".join(f"`{name}`" for name in sorted(SEARCHES))} take `timeout` in seconds ({SEARCH_TIMEOUT_SECONDS:g} by default)
+Operations with the parameter `timeout` take it in seconds ({SEARCH_TIMEOUT_SECONDS:g} by default)
 and end with `504` when it is over. A search whose client disconnects is given up.
 """
 PROBLEMS = """## Errors

@@ -151,4 +151,21 @@ def _single(results: Sequence[Result]) -> dict[str, str]:
     return {
         "size": f"{words.size if words else 0:,}",
         "words": ms(words.p50 or 0.0) if words else "?",
+        **_writers({each.row: each for each in of(results, "writing") if each.per_second and each.p95}),
+    }
+
+
+def _writers(found: Mapping[str, Result]) -> dict[str, str]:
+    """Return how writers compare with one writer, and one writer with a bare INSERT."""
+
+    def rate(row: str) -> float:
+        return found[row].per_second if row in found else float("nan")
+
+    one, many = "1 writers of one project", "32 writers of one project"
+    waits = found[many].p95 / found[one].p50 if one in found and many in found else float("nan")
+    return {
+        "to_bare": f"{rate(one) / rate('a bare INSERT of the same text, 1 writer'):.2f}",
+        "apart": f"{rate('8 writers of as many projects') / rate(one):.2f}",
+        "shared": f"{rate('8 writers of one project') / rate(one):.2f}",
+        "waits": f"{waits:.0f}",
     }

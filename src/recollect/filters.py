@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from recollect.errors import QueryError
 from recollect.records import FILTER_FIELDS, NO_FILTER, Filter
-from recollect.text.dates import TimeSpan, midnight, parse_moment
+
+if TYPE_CHECKING:
+    from recollect.text.dates import TimeSpan
 
 Moment = datetime | date | str
 """A moment, a day, or what the command line understands: "2026-05-01", "3d", "yesterday", "last week"."""
@@ -39,10 +41,12 @@ def names(value: Names) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def span_of(value: Moment | None, name: str, *, now: datetime, whole_day: bool = False) -> TimeSpan | None:
+def span_of(value: Moment | None, name: str, *, now: datetime, whole_day: bool = False) -> "TimeSpan | None":
     """Return the stretch of time that *value* names; a datetime is a moment, or its *whole_day*."""
     if value is None or value == "":
         return None
+    from recollect.text.dates import TimeSpan, parse_moment  # noqa: PLC0415  (most requests name no date)
+
     if isinstance(value, str):
         span = parse_moment(value, now=now)
     elif isinstance(value, datetime) and not whole_day:
@@ -67,8 +71,10 @@ def _told(value: Moment) -> str:
     return repr(value) if isinstance(value, str) else str(value)
 
 
-def _day(day: date, now: datetime) -> TimeSpan | None:
+def _day(day: date, now: datetime) -> "TimeSpan | None":
     """Return that *day* where *now* is, or nothing for one at the end of time."""
+    from recollect.text.dates import TimeSpan, midnight  # noqa: PLC0415  (most requests name no date)
+
     like = day if isinstance(day, datetime) and day.tzinfo else now if now.tzinfo else now.replace(tzinfo=UTC)
     try:
         start = midnight(day.year, day.month, day.day, like=like)

@@ -15,6 +15,17 @@ SHORT = 2_000
 """The longest text, in characters, that `cache_short` keeps: a memory may have ten million."""
 
 
+_CONVERTING = threading.RLock()
+
+
+def convert(values: object, kind: type[V]) -> V:
+    """Return *values* as a *kind*, as msgspec does, which crashes where two threads first use a type at once."""
+    from msgspec import convert as converted  # noqa: PLC0415  (whoever converts nothing needs none of it)
+
+    with _CONVERTING:
+        return converted(values, kind)
+
+
 def lazily(package: str) -> Callable[[str], ModuleType]:
     """Return a `__getattr__` for *package* that imports the module of that name."""
 

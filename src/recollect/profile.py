@@ -11,10 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Protocol, get_args, get_origin
 
-from msgspec import Meta, Struct, ValidationError, convert, field
+from msgspec import Meta, Struct, ValidationError, field
 from msgspec.structs import fields
 
 from recollect.errors import ProfileError
+from recollect.lazy import convert
 from recollect.records import FIELDS
 from recollect.vectors import RAW, Scale
 

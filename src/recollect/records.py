@@ -310,7 +310,7 @@ class FilterField(Struct, frozen=True, kw_only=True):
 
 
 FILTER_FIELDS: Final = (
-    FilterField(key="type", name="types", about="only memories of this type"),
+    FilterField(key="type", name="types", about="only memories of this type: note, decision, gotcha, preference, …"),
     FilterField(key="tag", name="tags", match="tag", about="only memories with this tag"),
     FilterField(key="project", name="projects", match="scope", about="only memories of this project"),
     FilterField(key="source", name="sources", match="path", about="only memories from this file or folder"),

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 import recollect
+from kit import plain
 from postgres_server import PgBouncer, fresh_database, server
+from recollect.stores.postgres import open_postgres
+from recollect.stores.postgres.connecting import PREPARE_AFTER
 
 WRITERS = 6
 
@@ -41,3 +44,13 @@ def test_writers_and_readers_share_fewer_connections_than_they_are(address: str,
         assert db.doctor(deep=True).problems == ()
     with recollect.open(tmp_path / "copy.db", model="none") as copy:
         assert copy.stats().memories == 2 * WRITERS - 1
+
+
+def test_the_server_keeps_plans_on_direct_connections_only(address: str) -> None:
+    direct, through = open_postgres(fresh_database(), plain), open_postgres(address, plain)
+
+    with direct.engine.session() as one, through.engine.session() as other:
+        assert (one.db.prepare_threshold, other.db.prepare_threshold) == (PREPARE_AFTER, None)
+
+    direct.close()
+    through.close()

@@ -3,7 +3,7 @@
 import http.client
 import json
 import threading
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 from served import Served, opened, process, serving, surroundings, wait_for_line
@@ -13,14 +13,17 @@ from recollect.surfaces.serve.guard import Rules
 FILE = {"Content-Type": "application/octet-stream"}
 
 
-def first_entry(port: int, token: str = "") -> tuple[int, dict[str, object]]:
-    """Return the status of the stream and the first entry that it tells."""
+def first_entry(
+    port: int, token: str = "", *, then: Callable[[], object] = lambda: None
+) -> tuple[int, dict[str, object]]:
+    """Return the status of the stream and its first entry; call *then* once the stream has begun."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     connection.request("GET", "/api/v1/events", headers=headers)
     response = connection.getresponse()
     if response.status != 200:
         return response.status, {}
+    then()
     for line in response:
         if line.startswith(b"data: "):
             connection.close()
@@ -29,10 +32,7 @@ def first_entry(port: int, token: str = "") -> tuple[int, dict[str, object]]:
 
 
 def test_what_is_written_after_the_stream_began_is_told(server: Served) -> None:
-    writer = threading.Timer(0.7, lambda: server.db.add("The kettle is descaled in June"))
-    writer.start()
-
-    status, entry = first_entry(server.port)
+    status, entry = first_entry(server.port, then=lambda: server.db.add("The kettle is descaled in June"))
 
     assert status == 200
     assert (entry["what"], entry["text"]) == ("learned", "The kettle is descaled in June")
@@ -46,17 +46,15 @@ def test_a_stream_needs_a_token_where_all_else_does_and_sees_its_project_alone(t
             db.add("Somebody else's word", project="depot")
             db.add("Standup is at nine", project="web")
 
-        threading.Timer(0.7, write).start()
         refused, _ = first_entry(served.port)
-        _, entry = first_entry(served.port, secret)
+        _, entry = first_entry(served.port, secret, then=write)
 
     assert refused == 401
     assert entry["text"] == "Standup is at nine"
 
 
 def test_a_stream_ends_when_its_server_does(server: Served) -> None:
-    threading.Timer(0.3, lambda: setattr(server.warm, "is_closing", True)).start()
-    status, entry = first_entry(server.port)
+    status, entry = first_entry(server.port, then=lambda: setattr(server.warm, "is_closing", True))
 
     assert (status, entry) == (200, {})
 
@@ -114,9 +112,9 @@ def test_a_server_with_an_open_page_ends_at_once(tmp_path: Path) -> None:
         assert started.stderr is not None
         page = started.stderr.readline().decode().split()
         port = int(page[1].strip("/").rpartition(":")[2])
-        reading = threading.Thread(target=first_entry, args=(port,), daemon=True)
-        reading.start()
-        time.sleep(1)
+        begun = threading.Event()
+        threading.Thread(target=first_entry, args=(port,), kwargs={"then": begun.set}, daemon=True).start()
+        assert begun.wait(300)
         started.terminate()
         started.wait(60)  # a stream that is not ended goes on for minutes
 

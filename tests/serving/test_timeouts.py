@@ -47,11 +47,10 @@ def test_a_head_that_does_not_end_is_not_waited_for(
 def test_a_second_head_that_does_not_end_is_not_waited_for_either(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(HeaderTimeoutProtocol, "header_seconds", 0.5)
-
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
         raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         first = raw.recv(10_000)
+        monkeypatch.setattr(HeaderTimeoutProtocol, "header_seconds", 0.3)
         raw.sendall(b"GET /healthz HTTP/1.1\r\nHost")
         rest = b"".join(iter(lambda: raw.recv(1000), b""))
 
@@ -62,11 +61,19 @@ def test_a_second_head_that_does_not_end_is_not_waited_for_either(
 def test_a_request_that_takes_longer_than_its_head_may_is_answered(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(HeaderTimeoutProtocol, "header_seconds", 0.2)
+    made: list[HeaderTimeoutProtocol] = []
 
+    handle = HeaderTimeoutProtocol.handle_events
+
+    def noted(connection: HeaderTimeoutProtocol) -> None:
+        handle(connection)
+        made.append(connection)
+
+    monkeypatch.setattr(HeaderTimeoutProtocol, "handle_events", noted)
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
         raw.sendall(head("stats", length=2))
-        time.sleep(0.6)
+        wait_until(lambda: bool(made))
+        made[0].loop.call_soon_threadsafe(made[0].close_if_idle)  # as when the time of the head is over
         raw.sendall(b"{}")
         said = raw.recv(10_000)
 

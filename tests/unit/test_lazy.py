@@ -1,6 +1,8 @@
-"""Bounded caches: none holds a whole memory of ten million characters, and none grows without end."""
+"""Types that threads first use at once, and bounded caches: none holds ten million characters or grows without end."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,3 +93,30 @@ def test_reading_at_a_place_ends_where_the_file_does(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="shorter"):
         read_at(handle, 5, 2)
     os.close(handle)
+
+
+FIRST_USE = """
+import sys, threading
+from typing import Annotated
+from msgspec import Meta, Struct
+from recollect.lazy import convert
+
+sys.setswitchinterval(1e-6)
+fields = {f"name{n}": f"Annotated[str, Meta(min_length={n})] | None" for n in range(9)}
+names = {"__annotations__": fields, "__module__": __name__, **dict.fromkeys(fields)}
+kinds = [type(Struct)(f"Kind{n}", (Struct,), dict(names)) for n in range(3000)]
+together = threading.Barrier(8)
+
+def use():
+    together.wait()
+    for kind in kinds:
+        assert convert({"name0": "x"}, kind).name0 == "x"
+
+threads = [threading.Thread(target=use) for _ in range(8)]
+[each.start() for each in threads]
+[each.join() for each in threads]
+"""
+
+
+def test_threads_that_first_use_a_type_at_once_do_not_crash_the_process() -> None:
+    assert subprocess.run([sys.executable, "-c", FIRST_USE], check=False).returncode == 0  # noqa: S603

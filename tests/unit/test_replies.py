@@ -93,10 +93,8 @@ def test_an_alpha_at_either_end_asks_for_one_list(mode: Any, alpha: float | None
 
 @pytest.mark.req("E-04", "E-21")
 def test_requests_that_differ_in_any_field_have_different_keys() -> None:
-    compared = set(Request.__struct_fields__) - {"timeout", "cancelled"}
     keys = {replace(PLAIN, **{name: value}).key() for name, value in OTHERS.items()}
 
-    assert OTHERS.keys() == compared
     assert len(keys | {PLAIN.key()}) == len(OTHERS) + 1
 
 

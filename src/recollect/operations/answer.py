@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, reduce
 from operator import or_
 from pathlib import Path
-from types import ModuleType, UnionType
-from typing import Any, Final, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import ModuleType, SimpleNamespace, UnionType
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 
@@ -17,7 +17,9 @@ from recollect.operations.rights import Rights
 from recollect.records import Progress
 from recollect.render.layout import Page, plain
 from recollect.trust import TRUST_LEVELS
-from recollect.workspace import Workspace
+
+if TYPE_CHECKING:  # a client of the server opens no store
+    from recollect.workspace import Workspace
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -77,7 +79,7 @@ def for_each(done: Sequence[V], line: Callable[[V], str]) -> Answer[V | Results[
 
 # --- operations -----------------------------------------------------------------------------
 
-Run = Callable[[Workspace, Any, Call], Any]
+Run = Callable[["Workspace", Any, Call], Any]
 Render = Callable[[Any, Any, Call], Answer[Any]]
 """Makes the answer of a reply, the request and the call."""
 
@@ -106,7 +108,8 @@ class Operation(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def reply(self) -> Any:
         """The type of its reply: what the function returns, or what the answer that it returns holds."""
-        hint = get_type_hints(self.run)["return"]
+        returned = SimpleNamespace(__annotations__={"return": self.run.__annotations__["return"]})
+        hint = get_type_hints(returned, self.run.__globals__)["return"]
         if self.render is not None:
             return hint
         answers = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
@@ -158,7 +161,7 @@ class Operation(Struct, frozen=True, kw_only=True, dict=True):
         """Return the request that *values* describe; refuse what does not fit, and what is not *allowed*."""
         return parse(self.request, self.name, values, allowed=allowed)
 
-    def answer(self, db: Workspace, request: Request, call: Call | None = None) -> Answer[Any]:
+    def answer(self, db: "Workspace", request: Request, call: Call | None = None) -> Answer[Any]:
         """Do what *request* asks, in its project if it names one."""
         view = db.in_project(request.project) if request.project else db
         given = call or Call(now=db.now())

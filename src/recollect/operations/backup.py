@@ -1,7 +1,7 @@
 """Operations that copy the whole store: a backup, its restore, a move to another place."""
 
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import Struct
 
@@ -14,8 +14,10 @@ from recollect.parameters import about
 from recollect.records import Moved
 from recollect.render import text
 from recollect.stores.choice import shown_address
-from recollect.workspace import Workspace
 from recollect.workspace import move as move_store
+
+if TYPE_CHECKING:  # a client of the server opens no store
+    from recollect.workspace import Workspace
 
 
 def bytes_of(address: str) -> int:
@@ -40,7 +42,7 @@ class BackupRequest(
 
 
 @operation
-def backup(db: Workspace, request: BackupRequest, call: Call) -> "Answer[upkeep.backup.Backup]":
+def backup(db: "Workspace", request: BackupRequest, call: Call) -> "Answer[upkeep.backup.Backup]":
     """Write a checked copy of the whole store while others go on; `backup restore` puts it back."""
     path, folder, keep = request.path, request.to, request.keep
     if bool(path) == bool(folder):
@@ -66,7 +68,7 @@ class RestoreBackup(Request, verb="backup restore", in_python=False, slow=True, 
 
 
 @operation
-def restore_backup(db: Workspace, request: RestoreBackup, _: Call) -> "Answer[upkeep.backup.RestoredBackup]":
+def restore_backup(db: "Workspace", request: RestoreBackup, _: Call) -> "Answer[upkeep.backup.RestoredBackup]":
     """Put a backup in the place of the store; what is here now is kept in a file beside it."""
     done = db.backups.restore(request.path, dry_run=request.dry_run)
     verb, kept = ("restored", "are kept") if done.applied else ("would restore", "would be kept")
@@ -102,7 +104,7 @@ class MovedStore(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def move(_: Workspace, request: Move, call: Call) -> Answer[MovedStore]:
+def move(_: "Workspace", request: Move, call: Call) -> Answer[MovedStore]:
     """Copy a store into an empty one, between files and PostgreSQL, and compare every row; the old one stays."""
     old, new = request.old, request.new
     done = move_store(old, new, progress=call.progress)

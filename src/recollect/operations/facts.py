@@ -1,6 +1,6 @@
 """Operations on facts: what memories state, what has faded, what contradicts."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
@@ -12,7 +12,9 @@ from recollect.operations.rights import OWNER_WRITES, READS
 from recollect.parameters import about
 from recollect.records import Fact, FactQuery
 from recollect.render import text
-from recollect.workspace import Workspace
+
+if TYPE_CHECKING:  # a client of the server opens no store
+    from recollect.workspace import Workspace
 
 
 class FactList(Struct, frozen=True, kw_only=True):
@@ -25,12 +27,12 @@ class Facts(Request, rights=READS, group="agents", example={"subject": "Owner"})
     """Which facts to list."""
 
     subject: Annotated[str, about("only about this subject")] | None = None
-    type: Annotated[Texts, about("only of this type (may be repeated)")] | None = None
+    type: Annotated[Texts, about("only of this type")] | None = None
     limit: Annotated[int, about("how many (100)", ge=1, short="n")] = 100
 
 
 @operation
-def facts(db: Workspace, request: Facts, _: Call) -> Answer[FactList]:
+def facts(db: "Workspace", request: Facts, _: Call) -> Answer[FactList]:
     """List the facts that memories state: subject, predicate, object.
 
     Example:
@@ -49,7 +51,7 @@ class Stale(Request, verb="facts stale", rights=READS, group="agents", example={
 
 
 @operation
-def stale(db: Workspace, request: Stale, _: Call) -> Answer[FactList]:
+def stale(db: "Workspace", request: Stale, _: Call) -> Answer[FactList]:
     """List facts whose confidence has faded, or that nobody confirmed for long.
 
     Example:
@@ -74,7 +76,7 @@ class ConflictList(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def conflicts(db: Workspace, _: Conflicts, __: Call) -> Answer[ConflictList]:
+def conflicts(db: "Workspace", _: Conflicts, __: Call) -> Answer[ConflictList]:
     """List facts and memories that contradict each other.
 
     Example:
@@ -100,7 +102,7 @@ class Reinforced(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def reinforce(db: Workspace, request: Reinforce, _: Call) -> Answer[Reinforced]:
+def reinforce(db: "Workspace", request: Reinforce, _: Call) -> Answer[Reinforced]:
     """Confirm facts: their confidence rises and counts from today."""
     rows = tuple(read_id(each, see="recollect facts") for each in request.ids)
     count = db.reinforce(*rows)

@@ -6,12 +6,11 @@ from typing import Annotated, Any, Final, Literal
 
 from recollect.arguments import shown
 from recollect.errors import InputError, QueryError
-from recollect.filters import filter_from, span_of
+from recollect.filters import filter_from
 from recollect.operations.request import Request
 from recollect.parameters import about
 from recollect.records import FILTER_FIELDS, Filter
 from recollect.replies import Mode
-from recollect.text.dates import TimeSpan
 
 MODES: Final[Mapping[str, Mode]] = {
     "hybrid": "hybrid",
@@ -31,8 +30,8 @@ DryRun = Annotated[bool, about("only say what would be done")]
 OutputFormat = Annotated[Format, about("how to write what is found (text); --json is short for json", only="terminal")]
 
 
-def _described(key: str) -> str:
-    return f"{next(each.about for each in FILTER_FIELDS if each.key == key)} (may be repeated)"
+ABOUT: Final = {each.key: each.about for each in FILTER_FIELDS}
+"""What each filter by name does."""
 
 
 class Dated(Request, is_shared=True):
@@ -45,10 +44,10 @@ class Dated(Request, is_shared=True):
 class Narrowed(Dated, is_shared=True):
     """A request that may be narrowed to some memories, by everything but their tags."""
 
-    type: Annotated[Texts, about(_described("type"))] | None = None
-    source: Annotated[Texts, about(_described("source"))] | None = None
-    kind: Annotated[Texts, about(_described("kind"))] | None = None
-    fact_type: Annotated[Texts, about(_described("fact_type"), metavar="NAME")] | None = None
+    type: Annotated[Texts, about(ABOUT["type"])] | None = None
+    source: Annotated[Texts, about(ABOUT["source"])] | None = None
+    kind: Annotated[Texts, about(ABOUT["kind"])] | None = None
+    fact_type: Annotated[Texts, about(ABOUT["fact_type"], metavar="NAME")] | None = None
 
     def filters(self) -> dict[str, Texts]:
         """Return the names to filter by, under the names of the fields in `Filter` and `Lens`."""
@@ -84,15 +83,10 @@ class Selected(Narrowed, is_shared=True):
 class Filtered(Selected, is_shared=True):
     """A request that may be narrowed to some memories."""
 
-    tag: Annotated[Texts, about(_described("tag"))] | None = None
+    tag: Annotated[Texts, about(ABOUT["tag"])] | None = None
 
 
 # --- how people write values ----------------------------------------------------------------
-
-
-def moment(value: str | None, name: str, now: datetime) -> TimeSpan | None:
-    """Return the span of time that *value*, the parameter *name*, describes."""
-    return span_of(value, name, now=now)
 
 
 def pairs(texts: Iterable[str], name: str, *, form: str, example: str) -> dict[str, str]:

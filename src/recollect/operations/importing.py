@@ -16,10 +16,10 @@ from recollect.parameters import about
 from recollect.records import Progress
 from recollect.render import text
 from recollect.replies import Degraded
-from recollect.workspace import Workspace
 
 if TYPE_CHECKING:  # a search starts without what writing needs
     from recollect.remember.import_files import ImportReport
+    from recollect.workspace import Workspace
 
 FIRST: Final = "Import them?"
 MANY: Final = 20
@@ -120,7 +120,7 @@ class Imported(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def import_(db: Workspace, request: Import, call: Call) -> Answer[Imported | Rehearsed]:
+def import_(db: "Workspace", request: Import, call: Call) -> Answer[Imported | Rehearsed]:
     """Import notes, documents, chats, exports and sessions of agents; only what changed is written."""
     embed, dry = not request.no_embed, request.dry_run
     how = {"redact": not request.keep_secrets, "follow_links": request.follow_links, **_given(request)}
@@ -161,7 +161,7 @@ def _refuse_without_path(request: Import) -> None:
             raise InputError(f"--{option} needs a path: roots are imported as they were kept", hint=hint)
 
 
-def _keep_roots(db: Workspace, paths: Sequence[str], report: "ImportReport", how: Mapping[str, Any]) -> None:
+def _keep_roots(db: "Workspace", paths: Sequence[str], report: "ImportReport", how: Mapping[str, Any]) -> None:
     """Keep as roots what something was imported from; an archive is none, nor is a path with a secret in it."""
     for path in paths:
         place = Path(path).expanduser().absolute().as_posix().rstrip("/")
@@ -171,7 +171,7 @@ def _keep_roots(db: Workspace, paths: Sequence[str], report: "ImportReport", how
         db.roots.add(**how)
 
 
-def _embedded(db: Workspace, report: "ImportReport", progress: Progress | None) -> Answer[Imported | Rehearsed]:
+def _embedded(db: "Workspace", report: "ImportReport", progress: Progress | None) -> Answer[Imported | Rehearsed]:
     """Make the vectors of what was imported; whoever stops that keeps those that are made."""
     stopped = False
     try:
@@ -252,7 +252,7 @@ class DroppedRoot(Struct, frozen=True, kw_only=True):
 
 @operation
 def roots(
-    db: Workspace, request: Roots, _: Call
+    db: "Workspace", request: Roots, _: Call
 ) -> "Answer[RootList] | Answer[DroppedRoot] | Answer[remember.roots.Root]":
     """List, add or remove roots: what `import` without a path imports again, and `watch` follows."""
     if request.action == "add":

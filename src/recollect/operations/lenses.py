@@ -1,6 +1,6 @@
 """The operation on lenses: filters and boosts kept under a name."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Struct
 
@@ -13,7 +13,9 @@ from recollect.parameters import about
 from recollect.recall.lens import Lens
 from recollect.render import text
 from recollect.serialize import serialize
-from recollect.workspace import Workspace
+
+if TYPE_CHECKING:  # a client of the server opens no store
+    from recollect.workspace import Workspace
 
 
 class LensRequest(
@@ -26,9 +28,9 @@ class LensRequest(
 
     action: Annotated[Literal["create", "list", "drop"], about("what to do (list)", place=1)] = "list"
     name: Annotated[str, about("the name of the lens", place=2)] | None = None
-    only_project: Annotated[Texts, about("only this project (may be repeated)", metavar="NAME")] = ()
-    tag: Annotated[Texts, about("only memories with this tag (may be repeated)")] = ()
-    boost: Annotated[Texts, about("KIND:NAME=FACTOR, such as type:decision=1.5 (repeatable)", metavar="KEY=VALUE")] = ()
+    only_project: Annotated[Texts, about("only this project", metavar="NAME")] = ()
+    tag: Annotated[Texts, about("only memories with this tag")] = ()
+    boost: Annotated[Texts, about("KIND:NAME=FACTOR, such as type:decision=1.5", metavar="KEY=VALUE")] = ()
 
 
 class LensList(Struct, frozen=True, kw_only=True):
@@ -45,7 +47,7 @@ class DroppedLens(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def lens(db: Workspace, request: LensRequest, _: Call) -> Answer[LensList] | Answer[DroppedLens] | Answer[Lens]:
+def lens(db: "Workspace", request: LensRequest, _: Call) -> Answer[LensList] | Answer[DroppedLens] | Answer[Lens]:
     """Create, list or drop lenses: filters and boosts kept under a name, for `search --lens NAME`."""
     if request.action == "list":
         kept = db.lenses.list()
@@ -58,7 +60,7 @@ def lens(db: Workspace, request: LensRequest, _: Call) -> Answer[LensList] | Ans
     return _created(db, request, request.name)
 
 
-def _created(db: Workspace, request: LensRequest, name: str) -> Answer[Lens]:
+def _created(db: "Workspace", request: LensRequest, name: str) -> Answer[Lens]:
     made = Lens(
         name=name,
         projects=request.only_project or None,

@@ -1,7 +1,7 @@
 """Operations on what happened: recent activity, what needs a person, the recall log."""
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from msgspec import Struct
 
@@ -14,7 +14,9 @@ from recollect.operations.rights import OWNER_WRITES, READS
 from recollect.parameters import about
 from recollect.records import Recall
 from recollect.render import text
-from recollect.workspace import Workspace
+
+if TYPE_CHECKING:  # a client of the server opens no store
+    from recollect.workspace import Workspace
 
 
 class Activity(Request, verb="log activity", rights=READS, group="agents", example={"limit": 20}):
@@ -34,7 +36,7 @@ class Entries(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def activity(db: Workspace, request: Activity, _: Call) -> Answer[Entries]:
+def activity(db: "Workspace", request: Activity, _: Call) -> Answer[Entries]:
     """Show what happened lately: what was learned, changed, recalled, or told to an agent.
 
     Example:
@@ -78,7 +80,7 @@ class Settled(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def review(db: Workspace, request: Review, _: Call) -> Answer[ReviewItems] | Answer[Settled]:
+def review(db: "Workspace", request: Review, _: Call) -> Answer[ReviewItems] | Answer[Settled]:
     """List what needs a person: contradictions, merges, agents' words, secrets, failed imports; or settle one."""
     if request.action == "list":
         found = db.review()
@@ -156,35 +158,35 @@ LogReply = Recalls | MemoryIdList | MemoryUses | UnansweredQueries | Pruned
 
 
 @operation
-def log(db: Workspace, request: Log, _: Call) -> Answer[LogReply]:
+def log(db: "Workspace", request: Log, _: Call) -> Answer[LogReply]:
     """Read the log of searches that named a session, or prune it."""
     return REPORTS[request.report](db, request)
 
 
-def _recent(db: Workspace, request: Log, *, fact: int | None = None) -> Answer[Recalls]:
+def _recent(db: "Workspace", request: Log, *, fact: int | None = None) -> Answer[Recalls]:
     found = db.log.recent(session=request.session, fact=fact, memory=request.memory, limit=request.limit)
     return listed(Recalls(recalls=found), found, text.recall_line, empty="Nothing was recalled yet.")
 
 
-def _provenance(db: Workspace, request: Log) -> Answer[Recalls]:
+def _provenance(db: "Workspace", request: Log) -> Answer[Recalls]:
     if request.fact is None:
         raise InputError("say which fact", hint="such as: recollect log provenance --fact 3")
     return _recent(db, request, fact=request.fact)
 
 
-def _never_recalled(db: Workspace, request: Log) -> Answer[MemoryIdList]:
+def _never_recalled(db: "Workspace", request: Log) -> Answer[MemoryIdList]:
     found = db.log.never_recalled(limit=request.limit)
     ids = MemoryIdList(ids=tuple(memory.id for memory in found))
     return listed(ids, found, text.one_line, empty="Every memory was recalled.")
 
 
-def _never_used(db: Workspace, _: Log) -> Answer[MemoryUses]:
+def _never_used(db: "Workspace", _: Log) -> Answer[MemoryUses]:
     found, empty = db.log.never_used(), "No memory was shown three times and never used."
     uses = MemoryUses(memories=found)
     return listed(uses, found, lambda each: f"#{each.id} shown {each.shown} times, never used", empty=empty)
 
 
-def _unanswered(db: Workspace, request: Log) -> Answer[UnansweredQueries]:
+def _unanswered(db: "Workspace", request: Log) -> Answer[UnansweredQueries]:
     found, empty = db.log.unanswered(limit=request.limit), "Every query found something."
     queries = tuple(UnansweredQuery(query=query, times=times) for query, times in found)
     return listed(
@@ -195,12 +197,12 @@ def _unanswered(db: Workspace, request: Log) -> Answer[UnansweredQueries]:
     )
 
 
-def _prune(db: Workspace, request: Log) -> Answer[Pruned]:
+def _prune(db: "Workspace", request: Log) -> Answer[Pruned]:
     count = db.log.prune(older_than=request.older_than, max_size=request.max_size)
     return Answer(value=Pruned(pruned=count), text=lambda: f"{count} searches pruned from the recall log")
 
 
-REPORTS: Final[Mapping[str, Callable[[Workspace, Log], Answer[Any]]]] = {
+REPORTS: Final[Mapping[str, "Callable[[Workspace, Log], Answer[Any]]"]] = {
     "recent": _recent,
     "provenance": _provenance,
     "never-recalled": _never_recalled,

@@ -41,14 +41,13 @@ from recollect.render.layout import Line, Page, Piece, line
 from recollect.replies import Listing, Shown
 from recollect.replies import Request as EngineRequest
 from recollect.trust import level, may_change
-from recollect.workspace import Workspace
 
 Trusted = Annotated[Literal["owner", "agent", "untrusted"], about("whose word it is (owner)")]
 KeepSecrets = Annotated[bool, about("do not redact keys and tokens", inverse="redact")]
 NoEmbed = Annotated[bool, about("leave the vectors for later", inverse="embed")]
 Metadata = Annotated[
     Texts | dict[str, Any],
-    about("KEY=VALUE (may be repeated)", metavar="KEY=VALUE", python="Mapping[str, object]"),
+    about("KEY=VALUE", metavar="KEY=VALUE", python="Mapping[str, object]"),
 ]
 PYTHON_VALUES: Final = (
     *("tags", "kind", "pinned", "line", "section", "thread", "turn", "context"),
@@ -58,6 +57,8 @@ PYTHON_DATES: Final = ("observed_at", "valid_from", "valid_until")
 """What only programs say about a memory."""
 
 if TYPE_CHECKING:
+    from recollect.workspace import Workspace
+
     MemoryValues = Request
 else:
     MemoryValues = with_values(Request, Memory, PYTHON_VALUES, dates=PYTHON_DATES)
@@ -89,7 +90,7 @@ class Add(
     path: Annotated[str, about("a path it is about")] | None = None
     requirements: Annotated[str | Texts, about("requirements it states", python="Names")] | None = None
     worker_role: Annotated[str, about("the role of the agent that wrote it", only="python")] | None = None
-    tag: Annotated[Texts, about("a tag, or several with commas (may be repeated)")] | None = None
+    tag: Annotated[Texts, about("a tag, or several with commas")] | None = None
     date: Annotated[Any, about("the day it speaks of", metavar="DATE")] | None = None
     metadata: Metadata | None = None
     keep_secrets: KeepSecrets = False
@@ -111,7 +112,7 @@ def _added_answer(result: "remember.ingest.IngestResult", _: Add, __: Call) -> "
 
 
 @rendered_by(_added_answer)
-def add(db: Workspace, request: Add, call: Call) -> "remember.ingest.IngestResult":
+def add(db: "Workspace", request: Add, call: Call) -> "remember.ingest.IngestResult":
     """Remember one text.
 
     The name, description, path, worker_role and requirements go into its metadata and are searched like everything
@@ -161,7 +162,7 @@ class Captured(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def capture(db: Workspace, request: Capture, call: Call) -> Answer[Captured]:
+def capture(db: "Workspace", request: Capture, call: Call) -> Answer[Captured]:
     """Remember what an agent wants kept: its "[MEMORY] …" lines and sentences such as "Decision: …".
 
     Example:
@@ -185,7 +186,7 @@ class Show(Request, rights=READS, example={"id": 1}):
 
 
 @operation
-def show(db: Workspace, request: Show, _: Call) -> Answer[Shown | Results[Shown]]:
+def show(db: "Workspace", request: Show, _: Call) -> Answer[Shown | Results[Shown]]:
     """Show memories with all that is known of them, and their history."""
     found = [db.show(row) for row in request.id]
 
@@ -212,7 +213,7 @@ class Opened(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def open_(db: Workspace, request: Open, _: Call) -> Answer[Opened]:
+def open_(db: "Workspace", request: Open, _: Call) -> Answer[Opened]:
     """Open the file that a memory comes from, at its line, in your editor; in a pipe only say where it is."""
     memory = db.show(request.id).memory
     if not pages.address(memory):
@@ -235,7 +236,7 @@ class List(Filtered, rights=READS, example={"limit": 20, "tag": ["release"]}):
 
 
 @operation
-def list_(db: Workspace, request: List, call: Call) -> Answer[Listing]:
+def list_(db: "Workspace", request: List, call: Call) -> Answer[Listing]:
     """List memories, newest first.
 
     Example:
@@ -275,7 +276,7 @@ class Memories(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def timeline(db: Workspace, request: Timeline, _: Call) -> Answer[Memories]:
+def timeline(db: "Workspace", request: Timeline, _: Call) -> Answer[Memories]:
     """Show memories oldest first, superseded ones too.
 
     Example:
@@ -310,7 +311,7 @@ class Forget(Request, rights=CHANGES, example={"id": 1}):
 
 
 @operation
-def forget(db: Workspace, request: Forget, call: Call) -> Answer[Changed | Results[Changed]]:
+def forget(db: "Workspace", request: Forget, call: Call) -> Answer[Changed | Results[Changed]]:
     """Hide memories from every search until they are restored.
 
     All of them or none. What the owner forgot, callers of less *trust* can neither restore nor add again in the same
@@ -340,7 +341,7 @@ class Restore(Request, rights=CHANGES, example={"id": 1}):
 
 
 @operation
-def restore(db: Workspace, request: Restore, call: Call) -> Answer[Changed | Results[Changed]]:
+def restore(db: "Workspace", request: Restore, call: Call) -> Answer[Changed | Results[Changed]]:
     """Bring back memories that were forgotten or superseded.
 
     All of them or none. A caller of less *trust* than whoever hid one of them is refused.
@@ -377,7 +378,7 @@ class Pinned(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def pin(db: Workspace, request: Pin, _: Call) -> Answer[Pinned | Results[Pinned]]:
+def pin(db: "Workspace", request: Pin, _: Call) -> Answer[Pinned | Results[Pinned]]:
     """Keep memories from ageing.
 
     Example:
@@ -402,7 +403,7 @@ class Edit(
     content: Annotated[str, about("the new text; - reads it from standard input")] | None = None
     title: Annotated[str, about("the new title")] | None = None
     type: Annotated[str, about("the new type")] | None = None
-    tag: Annotated[Texts, about("the tags it has from now on (may be repeated; see also: tag)")] | None = None
+    tag: Annotated[Texts, about("the tags it has from now on; see also: tag")] | None = None
     date: Annotated[Any, about("the day it speaks of", metavar="DATE")] | None = None
     source: Annotated[str, about("where it comes from")] | None = None
     confidence: Annotated[float, about("how sure it is, from 0 to 1", ge=0, le=1)] | None = None
@@ -412,7 +413,7 @@ class Edit(
 
 
 @operation
-def edit(db: Workspace, request: Edit, call: Call) -> "Answer[remember.edit.EditResult]":
+def edit(db: "Workspace", request: Edit, call: Call) -> "Answer[remember.edit.EditResult]":
     """Change a memory, in your editor or by options; what it said before stays in its history.
 
     It is found by its new words.
@@ -441,12 +442,14 @@ class Tag(Request, rights=CHANGES, example={"id": 1, "add": ["release"]}):
     """Which memories get and lose which tags."""
 
     id: MemoryIds
-    add: Annotated[Texts, about("a tag to give, or several with commas (may be repeated)")] = ()
-    remove: Annotated[Texts, about("a tag to take away, or several with commas (may be repeated)")] = ()
+    add: Annotated[Texts, about("a tag to give, or several with commas")] = ()
+    remove: Annotated[Texts, about("a tag to take away, or several with commas")] = ()
 
 
 @operation
-def tag(db: Workspace, request: Tag, _: Call) -> "Answer[remember.edit.EditResult | Results[remember.edit.EditResult]]":
+def tag(
+    db: "Workspace", request: Tag, _: Call
+) -> "Answer[remember.edit.EditResult | Results[remember.edit.EditResult]]":
     """Give memories tags, or take tags away."""
     more, less = split_tags(request.add), split_tags(request.remove)
     if not (more or less):
@@ -472,7 +475,7 @@ class Superseded(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def supersede(db: Workspace, request: Supersede, call: Call) -> Answer[Superseded]:
+def supersede(db: "Workspace", request: Supersede, call: Call) -> Answer[Superseded]:
     """Replace one memory by another, and hide it from searches.
 
     Example:
@@ -510,7 +513,7 @@ class Judged(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def feedback(db: Workspace, request: Feedback, call: Call) -> Answer[Judged]:
+def feedback(db: "Workspace", request: Feedback, call: Call) -> Answer[Judged]:
     """Say whether a memory that was found was used, useful or wrong; `tune` learns from it.
 
     The verdict of a caller who is trusted less than the writer is noted, and changes no fact.

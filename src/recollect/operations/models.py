@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from msgspec import Struct
 
@@ -13,7 +13,9 @@ from recollect.operations.request import Call, Request
 from recollect.parameters import about
 from recollect.records import Generation
 from recollect.settings import models_folder, read_settings, save_setting
-from recollect.workspace import Workspace
+
+if TYPE_CHECKING:  # a client of the server opens no store
+    from recollect.workspace import Workspace
 
 
 class KnownModel(Struct, frozen=True, kw_only=True):
@@ -71,7 +73,7 @@ def model_line(model: KnownModel) -> str:
     return f"{star} {model.name:<10} {model.dimensions:>5} dimensions  {state}  {model.about}"
 
 
-def _list(_: Workspace, __: "ModelRequest", ___: Call) -> Answer[ModelList]:
+def _list(_: "Workspace", __: "ModelRequest", ___: Call) -> Answer[ModelList]:
     from recollect.embedders.install import list_models  # noqa: PLC0415  (only this verb needs it)
 
     settings = read_settings()
@@ -90,7 +92,7 @@ def _list(_: Workspace, __: "ModelRequest", ___: Call) -> Answer[ModelList]:
     return listed(ModelList(models=models), models, model_line, empty="No models.")
 
 
-def _install(_: Workspace, request: "ModelRequest", call: Call) -> Answer[InstalledModel]:
+def _install(_: "Workspace", request: "ModelRequest", call: Call) -> Answer[InstalledModel]:
     from recollect.embedders.install import SOURCES, install_from_any  # noqa: PLC0415
 
     name = "minilm" if request.name is None else request.name
@@ -99,7 +101,7 @@ def _install(_: Workspace, request: "ModelRequest", call: Call) -> Answer[Instal
     return Answer(value=InstalledModel(name=name, path=place), text=lambda: f"{name} is installed in {place}")
 
 
-def _verify(_: Workspace, request: "ModelRequest", __: Call) -> Answer[VerifiedModel]:
+def _verify(_: "Workspace", request: "ModelRequest", __: Call) -> Answer[VerifiedModel]:
     from recollect.embedders.install import verify  # noqa: PLC0415
 
     settings = read_settings()
@@ -113,7 +115,7 @@ def _verify(_: Workspace, request: "ModelRequest", __: Call) -> Answer[VerifiedM
     )
 
 
-def _use(_: Workspace, request: "ModelRequest", __: Call) -> Answer[ChosenModel]:
+def _use(_: "Workspace", request: "ModelRequest", __: Call) -> Answer[ChosenModel]:
     name = request.name
     if name is None:
         raise InputError("say which model to use", hint="see: recollect model list")
@@ -129,7 +131,7 @@ def _use(_: Workspace, request: "ModelRequest", __: Call) -> Answer[ChosenModel]
     return Answer(value=ChosenModel(name=name, settings=path), text=lambda: f"{name} is in use from now on{hint}")
 
 
-def _prune(db: Workspace, request: "ModelRequest", _: Call) -> Answer[PrunedVectors]:
+def _prune(db: "Workspace", request: "ModelRequest", _: Call) -> Answer[PrunedVectors]:
     dry = request.dry_run
     dropped = db.prune_vectors(dry_run=dry)
     verb = "would drop" if dry else "dropped"
@@ -164,7 +166,7 @@ class ModelRequest(Request, slow=True, group="care"):
 
 @operation
 def model(
-    db: Workspace, request: ModelRequest, call: Call
+    db: "Workspace", request: ModelRequest, call: Call
 ) -> Answer[ModelList | InstalledModel | VerifiedModel | ChosenModel | PrunedVectors]:
     """List, install, verify or choose the embedding model; prune drops the vectors of all others."""
     return ACTIONS[request.action](db, request, call)

@@ -1,6 +1,6 @@
 """The operation that erases memories for good."""
 
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from recollect import upkeep
 from recollect.errors import InputError
@@ -10,7 +10,9 @@ from recollect.operations.request import Call, Request, read_id
 from recollect.operations.rights import OWNER_WRITES
 from recollect.parameters import about
 from recollect.render import text
-from recollect.workspace import Workspace
+
+if TYPE_CHECKING:  # a client of the server opens no store
+    from recollect.workspace import Workspace
 
 NOTHING_LEFT: Final = "nothing of it is left in the files of the store"
 
@@ -24,12 +26,12 @@ class Purge(Request, rights=OWNER_WRITES, slow=True, group="care", example={"ids
     older_than: Annotated[Any, about("all that is older than this: 90d, 2026-05-01, …", metavar="DATE")] | None = None
     dry_run: DryRun = False
     verify: Annotated[bool, about("search the raw bytes of the files for what was erased", only="machine")] = False
-    trace: Annotated[Texts, about("search the raw bytes for this text too (may be repeated)", only="machine")] = ()
+    trace: Annotated[Texts, about("search the raw bytes for this text too", only="machine")] = ()
     yes: Annotated[bool, about("do not ask")] = False
 
 
 @operation
-def purge(db: Workspace, request: Purge, _: Call) -> "Answer[upkeep.purge.PurgeReport]":
+def purge(db: "Workspace", request: Purge, _: Call) -> "Answer[upkeep.purge.PurgeReport]":
     """Erase memories for good, with all that speaks of them, every byte; --verify looks for what is left."""
     names = ("source", "project", "older_than")
     chosen: dict[str, Any] = {name: getattr(request, name) for name in names if getattr(request, name) is not None}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from msgspec import Struct, field
 
@@ -14,7 +14,9 @@ from recollect.operations.request import Call, Request
 from recollect.parameters import about
 from recollect.render import text
 from recollect.replies import Mode
-from recollect.workspace import Workspace
+
+if TYPE_CHECKING:  # a client of the server opens no store
+    from recollect.workspace import Workspace
 
 
 class Eval(
@@ -27,28 +29,26 @@ class Eval(
     """Which judged sets to measure, and how."""
 
     datasets: Annotated[Texts, about("folders in the BEIR layout, or JSON files of LongMemEval or LoCoMo", place=1)]
-    profile: Annotated[Texts, about("a profile to try (may be repeated; the first is the baseline)")] = ()
-    mode: Annotated[Texts, about("keyword, semantic or hybrid (may be repeated; hybrid)")] = ()
+    profile: Annotated[Texts, about("a profile to try; the first is the baseline")] = ()
+    mode: Annotated[Texts, about("keyword, semantic or hybrid (hybrid)")] = ()
     split: Annotated[Literal["dev", "test", "all"], about("which half of the queries (all)")] = "all"
     by: Annotated[
         Literal["document", "session"],
         about("what counts as a find: a document, or the session it was said in (document)"),
     ] = "document"
     queries: Annotated[int, about("ask only this many queries of each set", ge=1)] | None = None
-    run_file: Annotated[
-        Texts, about("NAME=PATH: score another tool's ranking (may be repeated)", metavar="KEY=VALUE")
-    ] = ()
+    run_file: Annotated[Texts, about("NAME=PATH: score another tool's ranking", metavar="KEY=VALUE")] = ()
     export: (
         Annotated[str, about("write every ranking into this folder, in the format of TREC", metavar="FOLDER")] | None
     ) = None
-    output: Annotated[Texts, about("write a report: report.md or report.html (may be repeated)", metavar="FILE")] = ()
+    output: Annotated[Texts, about("write a report: report.md or report.html", metavar="FILE")] = ()
     vectors: (
         Annotated[str, about("the folder where vectors are kept (the user's cache folder)", metavar="FOLDER")] | None
     ) = None
 
 
 @operation
-def eval_(db: Workspace, request: Eval, call: Call) -> Answer[Mapping[str, object]]:
+def eval_(db: "Workspace", request: Eval, call: Call) -> Answer[Mapping[str, object]]:
     """Measure how well judged questions are answered; your own store is not touched."""
     outputs, exports = _outputs(request.output), _folder(request.export)
     modes = tuple(dict.fromkeys(map(mode_from, request.mode))) or ("hybrid",)
@@ -103,7 +103,7 @@ def _folder(text: str | None) -> Path | None:
 # --- what is told and written ---------------------------------------------------------------
 
 
-def _facts(db: Workspace, request: Eval, modes: Sequence[Mode]) -> Mapping[str, str]:
+def _facts(db: "Workspace", request: Eval, modes: Sequence[Mode]) -> Mapping[str, str]:
     most = request.queries
     model = db.models.required() if evaluate.plan.needs_model(db.models, modes) else None
     return {
@@ -208,7 +208,7 @@ class UndoneTuning(Struct, frozen=True, kw_only=True):
 
 @operation
 def tune(
-    db: Workspace, request: Tune, call: Call
+    db: "Workspace", request: Tune, call: Call
 ) -> Answer[TuneReport] | Answer[UndoneTuning] | Answer[TuningState] | Answer[NotTuned]:
     """Fit the ranking to your feedback or to judged queries; adopted is only what is surely better."""
     if request.show or request.undo:
@@ -239,7 +239,7 @@ def _report(done: "evaluate.tune.Tuned", *, dry: bool) -> TuneReport:
     )
 
 
-def _show(db: Workspace) -> Answer[TuningState] | Answer[NotTuned]:
+def _show(db: "Workspace") -> Answer[TuningState] | Answer[NotTuned]:
     tuning = db.tuning()
     if tuning is None:
         name = db.profile.name
@@ -247,7 +247,7 @@ def _show(db: Workspace) -> Answer[TuningState] | Answer[NotTuned]:
     return Answer(value=_state(tuning), text=lambda: text.tuning_text(tuning))
 
 
-def _undo(db: Workspace) -> Answer[UndoneTuning]:
+def _undo(db: "Workspace") -> Answer[UndoneTuning]:
     undone, left = db.untune(), db.tuning()
     now = f"{undone.profile} is as it comes again" if left is None else text.tuning_text(left)
     value = UndoneTuning(undone=_state(undone), now=None if left is None else _state(left))

@@ -12,13 +12,13 @@ from math import isfinite
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
-from msgspec import NODEFAULT, Meta, Struct, StructMeta, ValidationError, convert
+from msgspec import NODEFAULT, Meta, Struct, StructMeta, ValidationError
 from msgspec import field as struct_field
 from msgspec.structs import fields
 
 from recollect.arguments import shown, storable
 from recollect.errors import InputError
-from recollect.lazy import regex
+from recollect.lazy import convert, regex
 from recollect.operations.rights import LOCAL, Rights
 from recollect.parameters import Hints, about
 from recollect.records import Progress, Trust

@@ -30,7 +30,9 @@ from recollect.render import pages, text
 from recollect.render.layout import Page, line
 from recollect.replies import WEIGHTED, Reply, Request, ranges
 from recollect.replies import Related as RelatedMemory
-from recollect.workspace import Workspace
+
+if TYPE_CHECKING:  # a client of the server opens no store
+    from recollect.workspace import Workspace
 
 EVERY: Final = 1000
 """How many hits `--all` shows at most."""
@@ -53,14 +55,20 @@ class Ranked(RequestOptions):
     Most options are fields of `replies.Request`, which describes them.
     """
 
-    query: Annotated[str, about("words, '\"a phrase\"', OR, AND, prefix*, type:decision, -not", place=2, words=True)]
+    query: Annotated[
+        str,
+        about(
+            'what to find, in plain words; "a phrase", OR, prefix*, type:decision and -not work too',
+            place=2,
+            words=True,
+        ),
+    ]
     mode: Annotated[str, about("how to look (hybrid)", choices=tuple(MODES))] = "hybrid"
-    weight: Annotated[Texts, about("words=N, vector=N or expansion=N (may be repeated)", only="program")] = ()
+    weight: Annotated[Texts, about("words=N, vector=N or expansion=N", only="program")] = ()
     set: Annotated[
         Texts,
         about(
-            f"replace a number of the profile: {', '.join(SETTABLE)}, or the weight of {', '.join(WEIGHTED)} "
-            "(may be repeated)",
+            f"replace a number of the profile: {', '.join(SETTABLE)}, or the weight of {', '.join(WEIGHTED)}",
             only="terminal",
             metavar="KEY=NUMBER",
         ),
@@ -69,7 +77,7 @@ class Ranked(RequestOptions):
         Annotated[str, about("how to rank, instead of as the server does", only="program", choices=BUILT_IN)] | None
     ) = None
 
-    def asked(self, db: Workspace, call: Call, **changes: Any) -> Request:
+    def asked(self, db: "Workspace", call: Call, **changes: Any) -> Request:
         """Return the request to the engine; *changes* replace some of its fields."""
         given = {name: getattr(self, name) for name in self.__struct_fields__ if name in ASKED}
         return db._named_request(
@@ -142,7 +150,7 @@ def _reply_answer(reply: Reply, request: Search, call: Call) -> Answer[Reply]:
 
 
 @rendered_by(_reply_answer)
-def search(db: Workspace, request: Search, call: Call) -> Reply:
+def search(db: "Workspace", request: Search, call: Call) -> Reply:
     """Find memories; a blank query lists the newest.
 
     The reply says how far to trust the hits, and why there are none.
@@ -157,7 +165,7 @@ def search(db: Workspace, request: Search, call: Call) -> Reply:
 
 
 @rendered_by(_reply_answer)
-def decisions(db: Workspace, request: LeaningSearch, call: Call) -> Reply:
+def decisions(db: "Workspace", request: LeaningSearch, call: Call) -> Reply:
     """Find memories, leaning towards what was decided.
 
     Example:
@@ -168,7 +176,7 @@ def decisions(db: Workspace, request: LeaningSearch, call: Call) -> Reply:
 
 
 @rendered_by(_reply_answer)
-def changes(db: Workspace, request: LeaningSearch, call: Call) -> Reply:
+def changes(db: "Workspace", request: LeaningSearch, call: Call) -> Reply:
     """Find memories, leaning towards what was changed.
 
     Example:
@@ -179,7 +187,7 @@ def changes(db: Workspace, request: LeaningSearch, call: Call) -> Reply:
 
 
 @rendered_by(_reply_answer)
-def how_it_works(db: Workspace, request: LeaningSearch, call: Call) -> Reply:
+def how_it_works(db: "Workspace", request: LeaningSearch, call: Call) -> Reply:
     """Find memories, leaning towards how things work.
 
     Example:
@@ -189,7 +197,7 @@ def how_it_works(db: Workspace, request: LeaningSearch, call: Call) -> Reply:
     return _search(db, request, call, engine.intent.boost(request.query, "how_it_works"))
 
 
-def _search(db: Workspace, request: Search, call: Call, query: str) -> Reply:
+def _search(db: "Workspace", request: Search, call: Call, query: str) -> Reply:
     limit: int | None = getattr(request, "limit")  # noqa: B009  (declared by the engine's request)
     most = EVERY if limit is None and request.all else limit
     reply = db._ask(request.asked(db, call, text=query, limit=most), request.profile)
@@ -206,7 +214,7 @@ class Why(Ranked, rights=READS, example={"id": 1, "query": "when do we deploy"})
 
 
 @rendered_by(lambda found, _, __: Answer(value=found, text=lambda: text.why_text(found)))
-def why(db: Workspace, request: Why, call: Call) -> "engine.why.Why":
+def why(db: "Workspace", request: Why, call: Call) -> "engine.why.Why":
     """Explain why a memory was or was not found by a query.
 
     Example:
@@ -241,7 +249,7 @@ def _related_answer(reply: RelatedMemories, _: Related, __: Call) -> Answer[Rela
 
 
 @rendered_by(_related_answer)
-def related(db: Workspace, request: Related, _: Call) -> RelatedMemories:
+def related(db: "Workspace", request: Related, _: Call) -> RelatedMemories:
     """Show the memories that belong to one, and why.
 
     Example:
@@ -263,7 +271,7 @@ class Inject(Selected, rights=LOGGED, group="agents", example={"task": "Prepare 
 
     task: Annotated[str, about("the title of the task", place=1, words=True)]
     description: Annotated[str, about("what it is about")] = ""
-    tag: Annotated[Texts, about("a tag of the task (may be repeated)")] = ()
+    tag: Annotated[Texts, about("a tag of the task")] = ()
     session: Session | None = None
     style: Annotated[Literal["markdown", "compact", "xml"], about("how (markdown)")] = "markdown"
     budget: Annotated[int, about("how many tokens at most (500)", ge=1)] = 500
@@ -271,7 +279,7 @@ class Inject(Selected, rights=LOGGED, group="agents", example={"task": "Prepare 
     lens: Annotated[str, about("look through this lens")] | None = None
     precise: Annotated[bool, about("tell only what probably answers (on)", off="no_precise")] = True
     mode: Annotated[str, about("how to look (hybrid)", choices=tuple(MODES))] = "hybrid"
-    only_tag: Annotated[Texts, about("only memories with this tag (may be repeated)", metavar="NAME")] = ()
+    only_tag: Annotated[Texts, about("only memories with this tag", metavar="NAME")] = ()
 
 
 def _rendered_answer(
@@ -281,7 +289,7 @@ def _rendered_answer(
 
 
 @rendered_by(_rendered_answer)
-def inject(db: Workspace, request: Inject, call: Call) -> "recall.inject.Rendered":
+def inject(db: "Workspace", request: Inject, call: Call) -> "recall.inject.Rendered":
     """Print the memories that help with a task, for an agent's prompt, within a token budget.
 
     A *tag* belongs to the task and is searched for; *only_tag* and the other filters say which memories may be used.
@@ -333,7 +341,7 @@ class Brief(OperationRequest, rights=LOGGED, group="agents", example={"limit": 5
 
 
 @rendered_by(_rendered_answer)
-def brief(db: Workspace, request: Brief, _: Call) -> "recall.inject.Rendered":
+def brief(db: "Workspace", request: Brief, _: Call) -> "recall.inject.Rendered":
     """Print what a new session should know before anything is asked: what is pinned, decided, preferred.
 
     Example:
@@ -357,14 +365,14 @@ class Remind(
     """A prompt of a coding session."""
 
     prompt: Annotated[str, about("what the person typed", place=1)]
-    recent: Annotated[Texts, about("a turn of the session just before (may be repeated)", metavar="TEXT")] = ()
+    recent: Annotated[Texts, about("a turn of the session just before", metavar="TEXT")] = ()
     session: Session | None = None
     limit: Annotated[int, about("how many memories at most (3)", ge=1, short="n")] = 3
     budget: Annotated[int, about("how many tokens at most (500)", ge=1)] = 500
 
 
 @rendered_by(_rendered_answer)
-def remind(db: Workspace, request: Remind, call: Call) -> "recall.inject.Rendered":
+def remind(db: "Workspace", request: Remind, call: Call) -> "recall.inject.Rendered":
     """Return the statements that govern a prompt of a coding session, or nothing at all.
 
     It reads the project of this view and what holds in all projects.

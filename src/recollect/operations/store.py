@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from msgspec import Struct
 
@@ -18,7 +18,9 @@ from recollect.parameters import about
 from recollect.records import Generation, LogSize, StoreStats
 from recollect.render import text
 from recollect.stores.choice import shown_address
-from recollect.workspace import Workspace
+
+if TYPE_CHECKING:  # a client of the server opens no store
+    from recollect.workspace import Workspace
 
 
 class Stats(Request, rights=READS, group="care"):
@@ -50,7 +52,7 @@ class StoreState(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def stats(db: Workspace, _: Stats, __: Call) -> Answer[StoreState]:
+def stats(db: "Workspace", _: Stats, __: Call) -> Answer[StoreState]:
     """Count memories, projects, types and sources."""
     counted, kept, last, place = db.stats(), db.retention, db.backups.last(), shown_address(db.address)
     generations = db.generations()
@@ -82,7 +84,7 @@ class Ready(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def init(db: Workspace, _: Init, __: Call) -> Answer[Ready]:
+def init(db: "Workspace", _: Init, __: Call) -> Answer[Ready]:
     """Make the store that --db names, a file or a schema of PostgreSQL, or bring it up to date; say where it is."""
     place, count = shown_address(db.address), db.stats().memories
     return Answer(value=Ready(store=place, memories=count), text=lambda: f"{place} is ready: {count} memories")
@@ -111,7 +113,7 @@ class Exported(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def export(db: Workspace, request: Export, call: Call) -> Answer[Iterator[Mapping[str, object]]] | Answer[Exported]:
+def export(db: "Workspace", request: Export, call: Call) -> Answer[Iterator[Mapping[str, object]]] | Answer[Exported]:
     """Write every memory as JSON Lines, to PATH or to standard output; `import` reads it back without loss."""
     path, kinds = request.path, Counter[str]()
     progress = call.progress if path else None
@@ -158,7 +160,7 @@ class Unmerged(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def consolidate(db: Workspace, request: Consolidate, _: Call) -> Answer[Consolidated] | Answer[Unmerged]:
+def consolidate(db: "Workspace", request: Consolidate, _: Call) -> Answer[Consolidated] | Answer[Unmerged]:
     """Merge memories that say the same; try --dry-run first, --undo brings them back."""
     dry = request.dry_run
     if request.undo:
@@ -191,7 +193,7 @@ class Embedded(Struct, frozen=True, kw_only=True):
 
 
 @operation
-def embed(db: Workspace, _: Embed, call: Call) -> Answer[Embedded]:
+def embed(db: "Workspace", _: Embed, call: Call) -> Answer[Embedded]:
     """Make the vectors of memories that have none, to find them by meaning too."""
     count = db.embed(call.progress)
     return Answer(

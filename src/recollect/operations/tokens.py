@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Struct
 
@@ -11,7 +11,9 @@ from recollect.errors import InputError
 from recollect.operations.answer import Answer, listed, operation
 from recollect.operations.request import Call, Request
 from recollect.parameters import about
-from recollect.workspace import Workspace
+
+if TYPE_CHECKING:  # a client of the server opens no store
+    from recollect.workspace import Workspace
 
 _UNITS: Final[Mapping[str, float]] = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -61,7 +63,7 @@ class RevokedToken(Struct, frozen=True, kw_only=True):
 
 @operation
 def token(
-    db: Workspace, request: TokenRequest, _: Call
+    db: "Workspace", request: TokenRequest, _: Call
 ) -> "Answer[TokenList] | Answer[upkeep.tokens.NewToken] | Answer[RevokedToken]":
     """Create, list or revoke tokens for a server of this store."""
     if request.action == "list":
@@ -76,7 +78,7 @@ def token(
     return Answer(value=RevokedToken(name=name), text=lambda: f"{name} is revoked")
 
 
-def _created(db: Workspace, request: TokenRequest) -> "Answer[upkeep.tokens.NewToken]":
+def _created(db: "Workspace", request: TokenRequest) -> "Answer[upkeep.tokens.NewToken]":
     expires = request.expires
     made = db.tokens.create(
         name=request.name,

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
-from msgspec import Meta, Struct, ValidationError, convert
+from msgspec import Meta, Struct, ValidationError
 from msgspec.structs import replace
 
 from recollect.errors import InputError
+from recollect.lazy import convert
 from recollect.records import NEVER, Event, Fact, Generation, Memory, Passage, Recall
 from recollect.vectors import WIDTH
 

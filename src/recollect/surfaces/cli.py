@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -95,14 +96,13 @@ def _served(
         return None
     from recollect.operations.request import Call  # noqa: PLC0415
     from recollect.surfaces.served import ask_server  # noqa: PLC0415
-    from recollect.workspace import utc_now  # noqa: PLC0415
 
     request = operation.parse({**values, "project": settings.project or None})
     replied = ask_server(operation, request, settings)
     if replied is None:
         return None
     value, notice = replied
-    call = Call(now=utc_now(), brief=brief, store=shown_address(settings.db))
+    call = Call(now=datetime.now(UTC), brief=brief, store=shown_address(settings.db))
     return replace(operation.render(value, request, call), notice=notice)
 
 

@@ -307,9 +307,10 @@ def _completer(parameter: "Parameter") -> Any:
 
 
 def _about(parameter: "Parameter") -> str:
-    """Return what an option is for, and which words it takes where its text does not say so."""
+    """Return what an option is for, the words it takes if its text does not say so, and whether it may be repeated."""
     missing = [choice for choice in parameter.choices if choice not in parameter.about]
-    return f"{', '.join(parameter.choices)}: {parameter.about}" if missing else parameter.about
+    text = f"{', '.join(parameter.choices)}: {parameter.about}" if missing else parameter.about
+    return f"{text} (may be repeated)" if parameter.kind == "texts" else text
 
 
 def _joined(_: click.Context, __: click.Parameter, value: Sequence[str]) -> str:

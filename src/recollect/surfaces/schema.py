@@ -60,6 +60,15 @@ def answers_schema(*, strict: bool = False) -> Schema:
     }
 
 
+@cache
+def schema_of_record(kind: type[Struct]) -> Schema:
+    """Return the schema of the values of *kind* alone."""
+    made = _Definitions(strict=False)
+    made.schema_of(kind)
+    own = made.records.pop(kind.__name__)
+    return {**own, "$defs": made.records} if made.records else own
+
+
 class _Definitions:
     """Schemas of records, each made once."""
 

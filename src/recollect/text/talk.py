@@ -67,7 +67,8 @@ def _any(names: Iterable[str]) -> str:
     return "|".join(sorted(names, key=len, reverse=True)).replace("-", "[ -]")
 
 
-_NOUN: Final = r"(?:session|conversation|discussion|chat|talk|dialogue|dialog)"
+_NOUNS: Final = ("session", "conversation", "discussion", "chat", "talk", "dialogue", "dialog")
+_NOUN: Final = f"(?:{'|'.join(_NOUNS)})"
 _NTH: Final = rf"(?:\d{{1,4}}(?:st|nd|rd|th)|{_any(_ORDINALS)})"
 _COUNT: Final = rf"(?:\d{{1,4}}|{_any(_NUMBERS)})"
 _TO: Final = r"\s?(?:to|through|thru|until|till|and|-|\u2013)\s?(?:the\s)?"
@@ -94,6 +95,9 @@ _SESSION: Final = regex(
 
 def find_sessions(text: str) -> tuple[SessionMatch, ...]:
     """Return the sessions that *text* counts from the first or from the latest, in order."""
+    folded = text.casefold()
+    if not any(noun in folded for noun in (*_NOUNS, "time")):  # compiling the expression takes longer than a search
+        return ()
     found = (_session(match) for match in _SESSION.finditer(text))
     return tuple(each for each in found if 0 < each.first <= each.last)
 

@@ -84,15 +84,6 @@ def test_an_id_may_have_its_sign_and_there_may_be_several(filled: Run) -> None:
     assert filled("purge", "#3", "--yes").code == 0
 
 
-@pytest.mark.parametrize("verb", ["forget", "restore", "pin"])
-def test_an_unknown_id_among_several_changes_nothing(filled: Run, verb: str) -> None:
-    told = filled(verb, "1", "99")
-
-    assert (told.code, told.out) == (2, "")
-    assert "no memory has the id 99" in told.err
-    assert [event["verb"] for event in filled("show", "1", "--json").value["events"]] == ["add"]
-
-
 # --- formats --------------------------------------------------------------------------------
 
 

@@ -34,14 +34,10 @@ class NoServer(psycopg.OperationalError):
     """No server of an address can be had."""
 
 
-def connect(address: Address) -> "psycopg.Connection[Any]":
-    """Return a connection to a server of *address*."""
-    try:
-        db: psycopg.Connection[Any] = psycopg.connect(server(address), autocommit=True, prepare_threshold=None)
-    except psycopg.OperationalError as error:
-        raise NoServer(str(error)) from error
-    configure(db)
-    return db
+OPTIONS: Final[dict[str, Any]] = {"autocommit": True, "prepare_threshold": None}
+"""How every connection is made."""
+PREPARE_AFTER: Final = 3
+"""How often a statement of writers is sent before the server keeps its plan."""
 
 
 def connect_soon(address: Address) -> "psycopg.Connection[Any]":
@@ -49,10 +45,13 @@ def connect_soon(address: Address) -> "psycopg.Connection[Any]":
     until = time.monotonic() + address.patience
     while True:
         try:
-            return connect(address)
-        except NoServer:
+            db: psycopg.Connection[Any] = psycopg.connect(server(address), **OPTIONS)
+        except psycopg.OperationalError as error:
             if time.monotonic() >= until:
-                raise
+                raise NoServer(str(error)) from error
+        else:
+            configure(db)
+            return db
         time.sleep(PAUSE)
 
 

@@ -34,7 +34,7 @@ from recollect.records import Progress
 from recollect.stores.postgres import copying, statistics
 from recollect.stores.postgres.address import Address, read_address
 from recollect.stores.postgres.connecting import NoServer, connect_soon, settings
-from recollect.stores.postgres.pools import READ, Pools, Slot, project_locks
+from recollect.stores.postgres.pools import READ, Pool, Slot, project_locks
 from recollect.stores.postgres.rebuilding import POSTGRES
 from recollect.stores.sql.engine import OPEN, READ_STATE, SIZES, Clause, Engine, Session
 
@@ -132,13 +132,17 @@ class PostgresSession:
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         """Run *statement* and return all its rows."""
         self.has_vectors = self.has_vectors or statement.startswith("update vector")
-        cursor = self.send().execute(spelt(statement), tuple(values))
+        cursor = self._run(statement, values)
         return [] if cursor.description is None else cursor.fetchall()
 
     def value(self, statement: str, values: Sequence[Any] = ()) -> Any:
         """Run *statement* and return the one column of its first row, or None."""
-        row = self.send().execute(spelt(statement), tuple(values)).fetchone()
+        row = self._run(statement, values).fetchone()
         return None if row is None else row[0]
+
+    def _run(self, statement: str, values: Sequence[Any]) -> "psycopg.Cursor[Any]":
+        """Run *statement*; only that of a writer, who asks little, may go by a plan made for other values."""
+        return self.send().execute(spelt(statement), tuple(values), prepare=None if self.is_writing else False)
 
     def each(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Any]:
         """Run *statement* and return its rows one by one."""
@@ -258,7 +262,7 @@ class PostgresEngine:
         self._here = threading.local()
         self._lock = threading.Lock()
         self._closed = False
-        self._pools: Pools | None = None
+        self._pool: Pool | None = None
         self._process = 0
         with self._told():
             prepare(self._address, makes=makes)
@@ -267,14 +271,19 @@ class PostgresEngine:
 
     # --- connections and transactions -------------------------------------------------------
 
-    def _slot(self) -> AbstractContextManager[Slot]:
-        """Return a turn at a connection of this process."""
+    @contextmanager
+    def _slot(self) -> Iterator[Slot]:
+        """Give a thread its turn at a connection of this process; it gets one when it begins something."""
         with self._lock:
             if self._closed:
                 raise StoreClosed("the store was closed", hint="open it again")
-            if self._pools is None or self._process != os.getpid():
-                self._process, self._pools = os.getpid(), Pools(self._address)
-            return self._pools.slot()
+            if self._pool is None or self._process != os.getpid():
+                self._process, self._pool = os.getpid(), Pool(self._address)
+            slot = Slot(self._pool)
+        try:
+            yield slot
+        finally:
+            slot.give_back()
 
     @contextmanager
     def _turn(self) -> Iterator[PostgresSession]:
@@ -318,7 +327,7 @@ class PostgresEngine:
         slot.begin_reading()
         with _dropped_if_broken(slot):
             yield session
-        slot.db.execute("rollback")
+        slot.db.execute("commit")  # after a rollback the driver would drop all plans that the server keeps
 
     def _writing(
         self, session: PostgresSession, slot: Slot, projects: Collection[str] | None, *, durable: bool
@@ -367,7 +376,7 @@ class PostgresEngine:
         """Let the read transaction of this thread see what others wrote since."""
         if self.open_transaction() == "read":
             slot: Slot = self._here.held[1].slot
-            slot.db.execute("rollback")
+            slot.db.execute("commit")
             slot.begin_reading()
             self._here.held[1].seen.clear()
 
@@ -527,10 +536,10 @@ class PostgresEngine:
         if self._pinned is not None:
             self._pinned.db.close()
         with self._lock:
-            self._closed, pools = True, self._pools
-            self._pools = None
-        if pools is not None and self._process == os.getpid():
-            pools.close()
+            self._closed, pool = True, self._pool
+            self._pool = None
+        if pool is not None and self._process == os.getpid():
+            pool.close()
 
     @contextmanager
     def _told(self, *, writing: bool = False) -> Iterator[None]:

@@ -1,26 +1,38 @@
-"""The connections of a process to one store, all of them to the server that takes writes.
+"""The connections of a process to one store, all of them to the server that takes writes, and their transactions.
 
-A connection that is found broken when a transaction begins is replaced; nothing was asked of it yet.
+psycopg_pool keeps the connections. When their server is gone or takes no writes, its pool is closed and another one is
+made; a transaction that did not begin yet then begins on that.
 """
 
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg
-from msgspec import Struct
 from psycopg import errors, pq, sql
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from recollect.errors import StoreBusy, StoreClosed
 from recollect.stores.postgres.address import Address
-from recollect.stores.postgres.connecting import LOCK_TIMEOUT_SECONDS, PAUSE, NoServer, connect, dumped, settings
+from recollect.stores.postgres.connecting import (
+    LOCK_TIMEOUT_SECONDS,
+    OPTIONS,
+    PAUSE,
+    PREPARE_AFTER,
+    NoServer,
+    configure,
+    connect_soon,
+    dumped,
+    server,
+    settings,
+)
 
 LIFETIME: Final = 300.0
 """After how many seconds a connection is made anew, so that a server that came back is used again."""
-SOON: Final = 0.005
-"""How many seconds lie between the first two tries to find a server; then twice as many, up to `PAUSE`."""
+CLOSING: Final = 1.0
+"""How many seconds are waited for the threads of a pool that is closed; one that still connects ends later."""
 READ: Final = "begin isolation level repeatable read read only;"
 WRITE: Final = "begin isolation level read committed;"
 WHOLE: Final = "select pg_advisory_xact_lock(hashtext({schema}));"
@@ -33,129 +45,98 @@ BEGUN: Final = (
 )
 
 
-class Held(Struct, kw_only=True):
-    """A connection, and until when it is used."""
-
-    db: "psycopg.Connection[Any]"
-    until: float
-    is_fresh: bool = True
-    is_confirmed: bool = False
-    """Whether its server waits for a standby to confirm each commit."""
-
-
-class Pools:
+class Pool:
     """The connections of this process; no more than the address allows."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
-        self._free = threading.BoundedSemaphore(address.connections)
         self._lock = threading.Lock()
-        self._idle: list[Held] = []
-        self._lent = 0
+        self._pool: ConnectionPool[Any] | None = None
         self._is_closed = False
 
-    @contextmanager
-    def slot(self) -> "Iterator[Slot]":
-        """Give a thread its turn at a connection; it gets one when it begins something."""
-        if not self._free.acquire(timeout=LOCK_TIMEOUT_SECONDS):
-            raise StoreBusy("every connection is in use", hint="try again, or allow more of them: ?connections=")
-        slot = Slot(self)
-        try:
-            yield slot
-        finally:
-            slot.give_back()
-            self._free.release()
+    def take(self) -> "tuple[ConnectionPool[Any], psycopg.Connection[Any]]":
+        """Return a connection and the pool that takes it back."""
+        while True:
+            pool = self._opened()
+            try:
+                return pool, pool.getconn()
+            except PoolTimeout:
+                hint = "try again, or allow more of them: ?connections="
+                raise StoreBusy("every connection is in use", hint=hint) from None
+            except PoolClosed:  # nobody could connect: wait for a server, or learn why there is none
+                with connect_soon(self.address) as db:
+                    self._prepare(db)
 
-    def take(self) -> Held:
-        """Return the connection that was used last, or a new one."""
+    def _opened(self) -> "ConnectionPool[Any]":
         with self._lock:
             if self._is_closed:
                 raise StoreClosed("the store was closed", hint="open it again")
-            self._lent += 1
-            old = self._outworn()
-            found = self._idle.pop() if self._idle else None
-        for each in old:
-            _close(each)
-        if found is not None:
-            found.is_fresh = False
-            return found
-        try:
-            return self._connected()
-        except BaseException:
-            with self._lock:
-                self._lent -= 1
-            raise
+            if self._pool is None or self._pool.closed:
+                self._pool = ConnectionPool(
+                    server(self.address),
+                    kwargs=OPTIONS,
+                    configure=self._prepare,
+                    min_size=0,
+                    max_size=self.address.connections,
+                    timeout=LOCK_TIMEOUT_SECONDS,
+                    max_lifetime=LIFETIME,
+                    reconnect_timeout=0,
+                    reconnect_failed=_close_soon,
+                    num_workers=1,
+                    open=True,
+                )
+            return self._pool
 
-    def _connected(self) -> Held:
-        db = connect(self.address)
-        try:
-            db.execute(sql.SQL("select {}.follow_timeline()").format(sql.Identifier(self.address.schema)))
-        except BaseException:
-            db.close()
-            raise
-        return Held(db=db, until=time.monotonic() + LIFETIME)
-
-    def _outworn(self) -> list[Held]:
-        """Return the connections whose time is up, and let go of them."""
-        now = time.monotonic()
-        old = [each for each in self._idle if each.until <= now]
-        self._idle = [each for each in self._idle if each.until > now]
-        return old
-
-    def put(self, held: Held) -> None:
-        """Take a connection back; one that is broken or in the middle of something is closed."""
-        sound = not held.db.closed and held.db.info.transaction_status == pq.TransactionStatus.IDLE
-        with self._lock:
-            self._lent -= 1
-            if sound and not self._is_closed:
-                self._idle.append(held)
-                return
-        _close(held)
-
-    def drop(self, held: Held) -> None:
-        """Close a connection that is broken, and the idle ones with it: they are to the same server."""
-        with self._lock:
-            self._lent -= 1
-            others, self._idle = self._idle, []
-        for each in (held, *others):
-            _close(each)
+    def _prepare(self, db: "psycopg.Connection[Any]") -> None:
+        """Make a connection ready; through PgBouncer, which tells another number of the process, it keeps no plans."""
+        configure(db)
+        followed = sql.SQL("select pg_backend_pid(), {}.follow_timeline()").format(sql.Identifier(self.address.schema))
+        ((process, _),) = db.execute(followed).fetchall()
+        if process == db.info.backend_pid:
+            db.prepare_threshold = PREPARE_AFTER
 
     def close(self) -> None:
         """Close every connection; those in use are closed when they come back."""
         with self._lock:
-            self._is_closed, idle = True, self._idle
-            self._idle = []
-        for each in idle:
-            _close(each)
+            self._is_closed, pool = True, self._pool
+        if pool is not None:
+            pool.close(timeout=CLOSING)
+
+
+def _close_soon(pool: "ConnectionPool[Any]") -> None:
+    """Close *pool* for all who wait for it; its own thread cannot do that."""
+    threading.Thread(target=pool.close, kwargs={"timeout": CLOSING}, daemon=True).start()
 
 
 class Slot:
     """A thread's turn at a connection."""
 
-    def __init__(self, pools: Pools) -> None:
-        self._pools = pools
-        self._held: Held | None = None
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._held: tuple[ConnectionPool[Any], psycopg.Connection[Any]] | None = None
+        self._is_confirmed = False
+        """Whether its server waits for a standby to confirm each commit."""
 
     @property
     def db(self) -> "psycopg.Connection[Any]":
         """The connection on which something was begun."""
         if self._held is None:
             raise psycopg.OperationalError("the connection is closed")
-        return self._held.db
+        return self._held[1]
 
     @property
     def schema(self) -> str:
         """The schema of the store."""
-        return self._pools.address.schema
+        return self._pool.address.schema
 
     @property
     def is_open(self) -> bool:
         """Whether a transaction is open."""
-        return self._held is not None and self._held.db.info.transaction_status != pq.TransactionStatus.IDLE
+        return self._held is not None and self.db.info.transaction_status != pq.TransactionStatus.IDLE
 
     def begin_reading(self) -> None:
         """Open a read transaction."""
-        self._begin(lambda held: held.db.execute(READ + settings(self._pools.address)))
+        self._begin(lambda db: db.execute(READ + settings(self._pool.address)))
 
     def begin_writing(self, *, durable: bool = True, projects: Collection[str] | None = None) -> tuple[int, int]:
         """Open a write transaction when no other writes to *projects*, or to the schema.
@@ -164,14 +145,20 @@ class Slot:
 
         What is not *durable* may be lost with the server.
         """
-        address = self._pools.address
+        address = self._pool.address
         locks = project_locks(address.schema, projects)
         statements = f"{WRITE}{settings(address, durable=durable)}select follow_timeline();{locks}{BEGUN}"
-        begun = (0, -1)
+        begun: tuple[int, int] = (0, -1)
 
-        def begin(held: Held) -> None:
+        def begin(db: "psycopg.Connection[Any]") -> None:
             nonlocal begun
-            begun = _write(held, statements)
+            cursor = db.execute(statements)
+            while cursor.nextset():
+                pass
+            ((is_read_only, self._is_confirmed, number, analyser),) = cursor.fetchall()
+            if is_read_only:
+                raise errors.ReadOnlySqlTransaction("it takes no writes")
+            begun = int(number), int(analyser)
 
         self._begin(begin)
         return begun
@@ -182,47 +169,41 @@ class Slot:
         Without parameters no snapshot stays behind, for which the building of an index would wait.
         """
         statements = f"begin; select pg_try_advisory_xact_lock(hashtext({sql.quote(name)}), 1)"
-        self._begin(lambda held: held.db.execute("select 1"))
+        self._begin(lambda db: db.execute("select 1"))
         cursor = self.db.execute(statements)
         cursor.nextset()
         return cursor.fetchone() == (True,)
 
     def begin(self) -> None:
         """Have a connection to the primary that answers."""
-        self._begin(lambda held: held.db.execute("select 1"))
+        self._begin(lambda db: db.execute("select 1"))
 
-    def _begin(self, begin: Callable[[Held], object]) -> None:
-        """Begin on the first server that can; look for one as long as the address says."""
-        until, pause = time.monotonic() + self._pools.address.patience, SOON
-        while (failure := self._attempt(begin)) is not None:
-            if time.monotonic() >= until:
-                raise NoServer(str(failure)) if isinstance(failure, psycopg.OperationalError) else failure
-            time.sleep(pause)
-            pause = min(PAUSE, 2 * pause)
-
-    def _attempt(self, begin: Callable[[Held], object]) -> psycopg.Error | None:
-        """Begin on a server; return why that cannot be done."""
+    def _begin(self, begin: "Callable[[psycopg.Connection[Any]], object]") -> None:
+        """Begin on a server that can; after the first failure look for one as long as the address says."""
+        until, has_failed = time.monotonic() + self._pool.address.patience, False
         while True:
             self.give_back()
+            self._held = self._pool.take()
             try:
-                held = self._held = self._pools.take()
-            except psycopg.OperationalError as error:  # no such server is there
-                return error
-            try:
-                begin(held)
+                begin(self.db)
             except (psycopg.OperationalError, errors.ReadOnlySqlTransaction) as error:
-                if not (held.db.closed or isinstance(error, errors.ReadOnlySqlTransaction)):
+                is_read_only = isinstance(error, errors.ReadOnlySqlTransaction)
+                if not (self.db.closed or is_read_only):
                     raise
                 self.drop()
-                if held.is_fresh:
-                    return error
+                if has_failed and time.monotonic() >= until:
+                    if is_read_only:
+                        raise
+                    raise NoServer(str(error)) from error
+                time.sleep(PAUSE if has_failed else 0)
+                has_failed = True
             else:
-                return None
+                return
 
     def commit(self) -> str:
         """Keep what was written; return what the server warns of: that no standby has confirmed it."""
         warnings: list[str] = []
-        seconds = self._pools.address.seconds if self._held is not None and self._held.is_confirmed else 0.0
+        seconds = self._pool.address.seconds if self._is_confirmed else 0.0
         with _warned(self.db, warnings), _bounded(self.db, seconds):
             cursor = self.db.execute("commit", prepare=False)
         if cursor.statusmessage == "ROLLBACK":
@@ -232,14 +213,17 @@ class Slot:
     def give_back(self) -> None:
         """Give the connection back."""
         if self._held is not None:
-            self._pools.put(self._held)
+            pool, db = self._held
             self._held = None
+            pool.putconn(db)
 
     def drop(self) -> None:
         """Close the connection, and those like it: its server is gone, or no more what it was."""
         if self._held is not None:
-            self._pools.drop(self._held)
+            pool, db = self._held
             self._held = None
+            pool.close(timeout=CLOSING)
+            db.close()
 
 
 def project_locks(schema: str, projects: Collection[str] | None) -> str:
@@ -249,17 +233,6 @@ def project_locks(schema: str, projects: Collection[str] | None) -> str:
         return WHOLE.format(schema=name)
     each = (PROJECT.format(schema=name, project=sql.quote(dumped(project))) for project in sorted(projects))
     return SHARED.format(schema=name) + "".join(each)
-
-
-def _write(held: Held, statements: str) -> tuple[int, int]:
-    """Begin, and return the number of the transaction and the version of the analyser."""
-    cursor = held.db.execute(statements)
-    while cursor.nextset():
-        pass
-    ((is_read_only, held.is_confirmed, number, analyser),) = cursor.fetchall()
-    if is_read_only:
-        raise errors.ReadOnlySqlTransaction("it takes no writes")
-    return int(number), int(analyser)
 
 
 @contextmanager
@@ -290,8 +263,3 @@ def _warned(db: "psycopg.Connection[Any]", warnings: list[str]) -> Iterator[None
         yield
     finally:
         db.remove_notice_handler(note)
-
-
-def _close(held: Held) -> None:
-    with suppress(psycopg.Error):
-        held.db.close()

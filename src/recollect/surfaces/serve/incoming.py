@@ -90,7 +90,7 @@ def from_query(operation: Operation, query: bytes) -> dict[str, Any]:
         elif len(several) > 1:
             raise InputError(f"{name} is given {len(several)} times", hint="give it once")
         else:
-            values[name] = several[0] if parameter is None else _read(parameter, several[0])
+            values[name] = several[0] if parameter is None else value_from_text(parameter, several[0])
     return values
 
 
@@ -101,7 +101,8 @@ def _fields(query: bytes) -> dict[str, list[str]]:
         raise InputError("the query string cannot be read", hint="encode it as UTF-8, then by %XX") from error
 
 
-def _read(parameter: Parameter, text: str) -> Any:
+def value_from_text(parameter: Parameter, text: str) -> Any:
+    """Return the number or the flag that *text* is, if *parameter* takes one; else *text*."""
     flags = {"true": True, "false": False}
     try:
         match parameter.kind:

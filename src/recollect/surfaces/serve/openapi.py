@@ -89,9 +89,9 @@ def _named(schema: Any) -> Iterator[str]:
             yield from _named(each)
 
 
-def schema_of(parameter: Parameter) -> dict[str, Any]:
-    """Return what the values of *parameter* look like in JSON."""
-    text = {"type": "string"} if parameter.name in LONG else {"type": "string", "maxLength": LONGEST}
+def schema_of(parameter: Parameter, *, limits: bool = True) -> dict[str, Any]:
+    """Return what the values of *parameter* look like in JSON, with the *limits* that hold for all of them."""
+    text = {"type": "string", "maxLength": LONGEST} if limits and parameter.name not in LONG else {"type": "string"}
     match parameter.kind:
         case "choice":
             schema: dict[str, Any] = {"type": "string", "enum": list(parameter.choices)}
@@ -104,7 +104,7 @@ def schema_of(parameter: Parameter) -> dict[str, Any]:
         case "ids":
             schema = {"anyOf": [_ID, {"type": "array", "items": _ID, "minItems": 1}]}
         case kind:
-            schema = dict(_TYPES[kind])
+            schema = dict(_TYPES[kind]) if limits else {"type": _TYPES[kind]["type"]}
     schema |= {
         key: bound
         for key, bound in (("minimum", parameter.minimum), ("maximum", parameter.maximum))

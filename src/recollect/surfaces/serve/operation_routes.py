@@ -32,9 +32,6 @@ from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_
 from recollect.surfaces.serve.responses import Lines, Streamed, content, with_etag
 from recollect.surfaces.serve.warm_store import WarmStore
 
-SEARCHES: Final = frozenset({"search", "decisions", "changes", "how-it-works"})
-TAGGED: Final = SEARCHES | {"list", "show", "related", "timeline", "facts", "conflicts", "why"}
-"""Operations whose answers have an ETag: they only read. A request that names a session has none, as it is logged."""
 MAX_LOCAL_BODY_BYTES: Final = 64 * 1024 * 1024
 """How long a request of a command may be; a longer one opens the store itself."""
 SEARCH_TIMEOUT_SECONDS: Final = 30.0
@@ -78,9 +75,9 @@ class OperationRoutes:
             values = from_query(operation, request.scope["query_string"])
         if is_local and request.headers.get("accept") == MSGPACK:
             return self._packed(await self._ask(operation, values, request)), None
-        if operation.name in TAGGED and values.get("session") is None:
-            return await self._tagged(operation, values, request)
-        if request.method != "POST" and operation.rights.writes(values):  # a link or an image could cause it
+        if not operation.rights.writes(values):
+            return await self._read(operation, values, request)
+        if request.method != "POST":  # a link or an image could cause it
             raise wrong_method("GET", ("POST",))
         key = request.headers.get("idempotency-key")
         if key is None or not operation.rights.always_writes:
@@ -92,10 +89,14 @@ class OperationRoutes:
         headers = {NOTICE_HEADER: quote(answer.notice)} if answer.notice else {}
         return Response(msgpack.encode(answer.value, enc_hook=dict), media_type=MSGPACK, headers=headers)
 
-    async def _tagged(
+    async def _read(
         self, operation: Operation, values: Mapping[str, Any], request: Request
     ) -> tuple[Response, str | None]:
-        value = (await self._ask(operation, values, request)).value
+        """Return a stream, or a reply with an ETag."""
+        answer = await self._ask(operation, values, request)
+        value = answer.value
+        if answer.stream:
+            return Streamed(self._lines.read(value), media_type="application/x-ndjson"), None
         response = await self._warm.in_thread(lambda: with_etag(value))
         tag = response.headers["etag"]
         if tag in request.headers.get("if-none-match", ""):
@@ -129,14 +130,12 @@ class OperationRoutes:
 
     async def _do(self, operation: Operation, values: Mapping[str, Any], request: Request) -> Response:
         answer = await self._ask(operation, values, request)
-        if answer.stream:
-            return Streamed(self._lines.read(answer.value), media_type="application/x-ndjson")
         return Response(await self._warm.in_thread(lambda: content(answer.value)), media_type=JSON)
 
     async def _ask(self, operation: Operation, values: Mapping[str, Any], request: Request) -> Answer[Any]:
-        """Run *operation* in a thread; a search stops at its timeout, or when the client disconnects."""
+        """Run *operation* in a thread; one with a timeout stops then, or when the client disconnects."""
         name, dispatcher, caller = operation.name, self._warm.dispatcher, request.state.caller
-        if name not in SEARCHES or caller.is_local:
+        if "timeout" not in operation.request.__struct_fields__ or caller.is_local:
             return await self._warm.in_thread(lambda: dispatcher.answer(name, values, caller))
         gone = asyncio.create_task(wait_for_disconnect(request.receive))
         limited = {**values, "timeout": SEARCH_TIMEOUT_SECONDS} if values.get("timeout") is None else values
