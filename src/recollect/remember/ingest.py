@@ -399,7 +399,7 @@ def _look_up(entry: _Entry, found: _Neighbors, context: IngestContext, *, few: b
         embedding = None
     if few or embedding is not None or not by_words:
         found.bm25 = by_bm25(entry.memory, context)
-    if embedding is None or not context.scale(embedding.generation).tells:
+    if embedding is None:
         return
     if not by_words or (few and max(found.by_words, default=0) <= MAX_SCANNED_ID):
         found.cosines = _nearest(embedding, entry.memory, context)
