@@ -25,9 +25,9 @@ from row import SCRATCH, Progress, Row, silent
 from workloads import opened
 
 from recollect import Memory, RecollectError, Recollection
+from recollect.stores.sqlite.engine import PAGE_BYTES as PAGE
 
 Answer = TypeVar("Answer")
-PAGE = 4096
 MEMORIES = 300
 BATCH = 10
 PATIENCE = 300.0

@@ -15,7 +15,7 @@ import resource, signal, sys
 import recollect
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (800_000, 800_000))
 db = recollect.open(sys.argv[1], model="none")
 kept = 0
 try:
@@ -56,7 +56,7 @@ def test_a_full_disk_stops_an_import_and_the_next_one_goes_on(tmp_path: Path, mo
         (folder / f"{n:02}.md").write_text(f"note number {n} " + f"word{n} other{n * n} " * 200)
     recollect.open(path, model="none").close()
     pages = apsw.Connection(str(path)).pragma("page_count")
-    monkeypatch.setattr(apsw, "connection_hooks", [lambda made: made.pragma("max_page_count", pages + 60)])
+    monkeypatch.setattr(apsw, "connection_hooks", [lambda made: made.pragma("max_page_count", pages + 20)])
 
     with recollect.open(path, model="none") as db, pytest.raises(StoreError, match="full"):
         db.import_(folder)

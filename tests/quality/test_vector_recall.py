@@ -12,8 +12,8 @@ from recollect.embedders.hashing import HashingEmbedder
 from recollect.embedders.models import load as load_model
 from recollect.evaluate.datasets import read_dataset, select
 from recollect.stores.nearest.codes import NARROW
-from recollect.stores.nearest.files import Columns, Writer, load
-from recollect.stores.nearest.rank import Admission, columns, nearest
+from recollect.stores.nearest.files import Columns, load, write
+from recollect.stores.nearest.rank import Admission, Query, columns, nearest
 from recollect.stores.nearest.table import Block
 from recollect.vectors import pack
 
@@ -39,20 +39,19 @@ def read(stored: Any, folder: Path) -> Block:
     rows = np.arange(len(stored))
     spans = np.zeros((len(rows), 2), dtype="i8")
     held = Columns(ids=rows, memories=rows, ordinals=np.zeros_like(rows), spans=spans, in_context=rows[:0])
-    writer = Writer(folder, held, dimensions=stored.shape[1], quantised=True)
-    writer.write("plain", iter([stored]))
-    writer.write("context", iter([]))
-    writer.finish({})
+    vectors = {"plain": iter([stored]), "context": iter([])}
+    write(folder, held, vectors, {}, dimensions=stored.shape[1], quantised=True)
     return load(folder, {})
 
 
-def recall(block: Block, queries: Any) -> float:
+def recall(block: Block, stored: Any, queries: Any) -> float:
     """Return which part of the nearest hundred is found."""
     among = columns([Admission(block=block, rows=None)], in_context=False)
-    kept, stored = 0, block.plain.vectors
+    kept = 0
     for query in queries:
         best = np.sort(stored @ query)[-100]
-        ((found, *_),) = nearest(among, query, 100, quantised=True, alone=True).passages
+        asked = Query(vector=query, read=lambda ids, _: stored[ids])
+        ((found, *_),) = nearest(among, asked, 100, alone=True).passages
         kept += min(100, int(np.count_nonzero(stored[found] @ query >= best - 1e-6)))
     return kept / 100 / len(queries)
 
@@ -66,7 +65,7 @@ def test_the_scan_by_codes_misses_fewer_than_one_in_a_thousand(vectors: Any, tmp
 
     assert block.plain.codes() is not None
     assert block.plain.width == NARROW
-    assert recall(block, real[:QUERIES]) >= 0.999
+    assert recall(block, stored, real[:QUERIES]) >= 0.999
 
 
 @pytest.mark.parametrize("collection", ["zh_cmrc2018", "code_cosqa"])
@@ -79,6 +78,7 @@ def test_short_questions_to_vectors_of_another_shape_miss_no_more(
     texts = [json.loads(line)["text"] for line in (folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()]
     passages = [text[start:stop] for text in texts for start, stop in embedder.passages(text, most=SHORT)]
 
-    block = read(np.array(embedder.embed_passages(passages), dtype="<f4"), tmp_path / "segment")
+    stored = np.array(embedder.embed_passages(passages), dtype="<f4")
+    block = read(stored, tmp_path / "segment")
 
-    assert recall(block, np.array(embedder.embed_queries(asked), dtype="<f4")) >= 0.999
+    assert recall(block, stored, np.array(embedder.embed_queries(asked), dtype="<f4")) >= 0.999

@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect import Recollection
+from recollect import InputError, Recollection
+from recollect.operations import OPERATIONS
+from recollect.operations.projects import ProjectRequest
+from recollect.operations.request import Call
+from recollect.recall import hook_log
 from recollect.records import GLOBAL
 from recollect.surfaces.hook import answer
 
@@ -61,6 +65,10 @@ def told(db: Recollection, folder: Path, prompt: str = "") -> str:
         event |= {"hook_event_name": "UserPromptSubmit", "prompt": prompt}
     output = answer(event, db).output
     return str(json.loads(output)["hookSpecificOutput"]["additionalContext"]) if output else ""
+
+
+def call_of(db: Recollection) -> Call:
+    return Call(now=db.now(), trust="owner")
 
 
 def statements(db: Recollection) -> list[recollect.Memory]:
@@ -202,3 +210,132 @@ def test_a_forgotten_statement_does_not_come_back_with_its_transcript(db: Recoll
     db.import_(session(folder, "2026-09-01", *said, "next task please", "Which one?"))
 
     assert statements(db) == []
+
+
+def test_a_session_that_reads_all_projects_says_where_each_line_is_from(db: Recollection, tmp_path: Path) -> None:
+    shelf = repository(tmp_path, "shelf", "books/shelf")
+    garden = repository(tmp_path, "garden", "plants/garden")
+    db.import_(session(shelf, "2026-09-01", "we ship on wednesdays, never before noon", "Noted."))
+    event = {"cwd": str(garden), "hook_event_name": "SessionStart"}
+
+    assert answer(event, db).output == ""
+    assert "shelf: we ship on wednesdays" in answer(event, db, reads_all=True).output
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("As a matter of course the adapters ought to stay free of business rules.", "adapters"),
+        ("I am not keen on inheritance; kindly compose instead.", "compose"),
+        ("jvm 21 max. prod has nothing newer", "21"),
+        ("ssh: only through bastion-2, direct is firewalled", "bastion-2"),
+        ("Ooh and captions gotta be in sentence case, our writer insists lol", "sentence case"),
+        ("retries off, the broker has its own", "retries"),
+    ],
+)
+def test_polite_terse_and_casual_people_are_understood(db: Recollection, tmp_path: Path, said: str, kept: str) -> None:
+    folder = repository(tmp_path, "shelf", "books/shelf")
+    db.import_(session(folder, "2026-09-01", said, "Understood."))
+
+    (statement,) = statements(db)
+
+    assert kept in statement.content
+    assert statement.trust == "owner"
+
+
+@pytest.mark.parametrize(
+    ("offered", "picked"),
+    [
+        ("Options: (a) a nightly dump, (b) streaming replication, (c) both.", "b"),
+        (
+            "Which one?\n1. a nightly dump\n2. streaming replication\n3. both",
+            "The second, since we lose a day otherwise.",
+        ),
+        ("Streaming replication: it loses seconds, a dump loses a day.", "good, I follow your advice"),
+    ],
+)
+def test_an_option_that_is_picked_is_a_decision_and_not_the_owners_words(
+    db: Recollection, tmp_path: Path, offered: str, picked: str
+) -> None:
+    folder = repository(tmp_path, "shelf", "books/shelf")
+    question = "what should we take for the replica, a dump or streaming?"
+    db.import_(session(folder, "2026-09-01", question, offered, picked, "Done."))
+
+    (decision,) = statements(db)
+
+    assert "treaming replication" in decision.content
+    assert (decision.type, decision.trust) == ("decision", "agent")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "let's always release at midnight haha",
+        "my flatmate says one should never use tabs",
+        "imagine we rewrote it in COBOL",
+        "next: the export, it takes 14 minutes",
+        "Good morning! I hope the weekend was nice.",
+    ],
+)
+def test_jokes_hearsay_and_tasks_are_not_rules(db: Recollection, tmp_path: Path, said: str) -> None:
+    folder = repository(tmp_path, "shelf", "books/shelf")
+    db.import_(session(folder, "2026-09-01", said, "Ha."))
+
+    assert statements(db) == []
+
+
+def test_a_renamed_project_keeps_its_repository_and_stores_no_transcript_twice(
+    db: Recollection, tmp_path: Path
+) -> None:
+    folder = repository(tmp_path, "shelf", "books/shelf")
+    path = session(folder, "2026-09-01", "never sort the shelf by color", "Noted.")
+    db.in_project(str(db.project_of(folder, claim=True))).import_(path)
+    before = sorted(each.content for each in db.list(limit=50).memories)
+
+    OPERATIONS["project"].answer(db, ProjectRequest(action="rename", name="shelf", other="library"), call_of(db))
+    db.in_project(str(db.project_of(folder))).import_(path)
+
+    assert db.project_of(folder) == "library"
+    assert sorted(each.content for each in db.list(limit=50).memories) == before
+    assert {each.project for each in db.list(limit=50).memories} == {"library"}
+    assert "by color" in told(db, folder, "sort the shelf")
+
+
+def test_a_project_is_merged_aliased_and_found_by_a_near_name(db: Recollection, tmp_path: Path) -> None:
+    db.in_project("shelf").add("We sort by author")
+    db.in_project("books").add("The index is rebuilt nightly")
+    other = repository(tmp_path, "fork", "else/fork")
+
+    def do(action: str, name: str, other: str) -> Any:
+        return (
+            OPERATIONS["project"].answer(db, ProjectRequest(action=action, name=name, other=other), call_of(db)).value
+        )
+
+    with pytest.raises(InputError, match="no project 'shelv'") as refused:
+        do("rename", "shelv", "library")
+    with pytest.raises(InputError, match="already"):
+        do("rename", "shelf", "books")
+    (merged,) = do("merge", "shelf", "books").projects
+    (aliased,) = do("alias", "books", str(other)).projects
+
+    assert refused.value.hint == "did you mean shelf?"
+    assert (merged.name, merged.memories) == ("books", 2)
+    assert aliased.repositories == ("forge.example/else/fork",)
+    assert db.project_of(other) == "books"
+
+
+def test_the_hook_log_says_what_a_prompt_was_given_and_why_without_its_words(db: Recollection, tmp_path: Path) -> None:
+    folder = repository(tmp_path, "shelf", "books/shelf")
+    db.import_(session(folder, "2026-09-01", "never sort the shelf by color", "Noted."))
+    (rule,) = statements(db)
+    event = {"cwd": str(folder), "hook_event_name": "UserPromptSubmit", "session_id": "s1"}
+
+    answer({**event, "prompt": "sort the shelf of my aunt"}, db)
+    answer({**event, "prompt": "ok"}, db)
+
+    given, silent = hook_log.last(db.store, 10)
+    assert list(given["given"]) == [str(rule.id)]
+    assert "words" in given["given"][str(rule.id)]
+    assert "aunt" not in str(given)
+    assert silent["silent"] == "the prompt needs nothing"
+    assert hook_log.last(db.store, 1) == [silent]

@@ -145,7 +145,7 @@ def test_hooks_of_others_stay_beside_ours(tmp_path: Path) -> None:
     uninstall("claude-code", tmp_path)
 
     assert held["Stop"][0] == other
-    assert held["Stop"][1]["hooks"][0]["command"] == "/opt/bin/recollect hook"
+    assert held["Stop"][1]["hooks"][0]["command"] == "/opt/bin/recollect hook --start-server"
     assert set(held) == {"SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"}
     assert json.loads(path.read_text()) == {"hooks": {"Stop": [other]}}
 

@@ -304,3 +304,24 @@ def test_a_session_ends_with_its_input_and_writes_nothing_but_the_protocol(tmp_p
 
     assert [each["id"] for each in answers] == [1, 2]
     assert (rest, code) == (b"", 0)
+
+
+def test_tools_read_and_write_the_project_of_their_folder_unless_asked_otherwise(tmp_path: Path) -> None:
+    (tmp_path / "shelf" / ".git").mkdir(parents=True)
+    with opened() as db:
+        db.in_project("other").add("The export runs at noon")
+        db.in_project("global").add("Nothing runs on Sundays")
+        server = build_server(Dispatcher(db), Caller(name="agent", trust="agent", folder=str(tmp_path / "shelf")))
+
+        async def ask(client: Client) -> Any:
+            await call(client, "remember", text="The import runs at midnight")
+            here = await call(client, "search", query="runs", everything=True)
+            everywhere = await call(client, "search", query="runs", everything=True, scope="all")
+            return here, everywhere
+
+        here, everywhere = talk(Client(server), ask)
+        kept = {each.content: each.project for each in db.list(limit=9).memories}
+
+    assert kept["The import runs at midnight"] == "shelf"
+    assert {each["text"] for each in here["results"]} == {"The import runs at midnight", "Nothing runs on Sundays"}
+    assert len(everywhere["results"]) == 3

@@ -410,3 +410,23 @@ def test_a_store_that_was_named_and_is_not_there_is_not_served(tmp_path: Path, w
 
     assert (done.returncode, "there is no store" in done.stderr) == (2, True)
     assert not (tmp_path / "nothere.db").exists()
+
+
+def test_a_hook_answers_by_words_where_no_server_runs_and_starts_one_for_the_next(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+    with recollect.open(env["RECOLLECT_DB"], model="none") as db:
+        db.in_project(tmp_path.name).add("We deploy on Fridays, never before noon", type="preference")
+    event = json.dumps({"hook_event_name": "UserPromptSubmit", "prompt": "when do we deploy?", "cwd": str(tmp_path)})
+
+    first = run("hook", "--start-server", env=env, stdin=event)
+    deadline = time.monotonic() + 60
+    while status(env["RECOLLECT_DB"]) is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    try:
+        served = run("hook", "--start-server", env=env, stdin=event)
+    finally:
+        stopped = run("daemon", "stop", env=env)
+
+    assert "Fridays" in first.stdout
+    assert served.stdout == first.stdout or "Fridays" in served.stdout
+    assert stopped.returncode == 0

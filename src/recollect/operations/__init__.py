@@ -37,5 +37,5 @@ class _Operations(Mapping[str, Operation]):
 
 OPERATIONS: Final[Mapping[str, Operation]] = _Operations(
     *("search", "memories", "importing", "facts", "log", "lenses", "store", "repair", "models", "backup", "purge"),
-    *("tokens", "quality"),
+    *("tokens", "projects", "quality"),
 )

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from recollect.lazy import regex
+from recollect.recall import hook_log
 from recollect.recall.inject import Rendered, count_tokens_mixed, render
 from recollect.recall.ledger import note_told
 from recollect.recall.prompts import is_expired
@@ -47,10 +48,14 @@ def brief(
 ) -> Rendered:
     """Return the block for a new session, and note in its ledger what was told, so that it is not told again."""
     chosen = _chosen(store, scope, now)
-    rendered = render(chosen, now=now, counter=count_tokens_mixed, limit=limit, budget=budget)
+    rendered = render(
+        chosen, now=now, counter=count_tokens_mixed, limit=limit, budget=budget, labelled=scope.projects is None
+    )
     if session is not None and rendered.ids:
         told = [each for each in chosen if each.id in rendered.ids]
         note_told(store, session, told, project=project, at=now)
+        reasons = {each.id: "pinned" if each.pinned else "at the start of the session" for each in told}
+        hook_log.note(store, reasons, session=session, project=project, at=now)
     return rendered
 
 

@@ -75,7 +75,7 @@ class Rendered(Struct, frozen=True, kw_only=True):
     ids: tuple[int, ...] = ()
 
 
-def render(
+def render(  # noqa: PLR0913  (each is a choice of its own)
     memories: Sequence[Memory],
     *,
     now: datetime,
@@ -85,20 +85,21 @@ def render(
     budget: int = 500,
     conflicts: Mapping[int, Sequence[int]] = NO_CONFLICTS,
     exchanges: Mapping[int, Sequence[Turn]] = NO_EXCHANGES,
+    labelled: bool = False,
 ) -> Rendered:
     """Return the first of *memories*, at most *limit* and at most *budget* tokens of what is rendered.
 
     What is not the owner's says so, and so does one that *conflicts* with another.
     Untrusted memories are left out, and so is one that would not fit if it stood alone; at the first of the others
     that no longer fits the block ends. A line is whole or absent; a turn is told with the others of its *exchanges*
-    where that fits too.
+    where that fits too. *labelled* lines begin with the name of their project.
     """
     if style not in _FRAMES:
         raise InputError(f"there is no style {style!r}", hint=f"one of {', '.join(_FRAMES)}")
     frame = _FRAMES[style]
     lines: list[str] = []
     ids: list[int] = []
-    for memory in memories:
+    for memory in map(_labelled, memories) if labelled else memories:
         known = conflicts.get(memory.id, ())[:MAX_CONFLICTS]
         line = frame.line(memory, now, known)
         if len(lines) == limit:
@@ -115,6 +116,11 @@ def render(
         return Rendered()
     text = frame.around(lines)
     return Rendered(text=text, tokens=counter(text), ids=tuple(ids))
+
+
+def _labelled(memory: Memory) -> Memory:
+    """Return *memory* with the name of its project before its words."""
+    return memory if memory.project == GLOBAL else replace(memory, content=f"{memory.project}: {memory.content}")
 
 
 def _with_exchange(memory: Memory, exchange: Sequence[Turn]) -> Memory:

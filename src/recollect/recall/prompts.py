@@ -7,9 +7,11 @@ work that the prompt starts: a rule about tests governs "run the tests", whateve
 
 import math
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from importlib.resources import files
 from typing import Final
 
 from msgspec import Struct
@@ -17,10 +19,10 @@ from msgspec import Struct
 from recollect.embedders.contract import Embedder
 from recollect.errors import ModelError
 from recollect.lazy import regex
-from recollect.recall import ledger
+from recollect.recall import hook_log, ledger
 from recollect.recall.inject import Rendered, count_tokens_mixed, render, task_query
 from recollect.records import DISTILLED, STATEMENT_TYPES, Filter, Memory, Scope
-from recollect.replies import Reply, Turn
+from recollect.replies import Hit, Reply
 from recollect.stores.contract import Store
 from recollect.text.wording import stems_of, word_table
 from recollect.vectors import matrix, pack
@@ -45,7 +47,7 @@ GOVERNING_TYPES: Final = frozenset({"preference", "procedure", "decision", "rule
 """The types that tell how work is to be done; a gotcha has to fit the prompt itself."""
 ANSWERING: Final = 0.12
 """What it is worth that a statement holds the kind of thing a question asks for: a day, a person, a port."""
-MIN_BEST_SCORE: Final = 0.32
+MIN_BEST_SCORE: Final = 0.36
 """The score below which not even the best statement is told."""
 MIN_TELLING_STEMS: Final = 3
 """A prompt with fewer significant words is read together with the turn before it."""
@@ -56,184 +58,14 @@ GENERAL_PENALTY: Final = 0.3
 """How much better a statement must fit a question that any textbook answers."""
 
 
-class Topic(Struct, frozen=True):
-    """A kind of work: how prompts start it, and how statements that govern it speak."""
-
-    name: str
-    prompt: re.Pattern[str]
-    statement: re.Pattern[str]
+def _words(alternatives: Sequence[str]) -> re.Pattern[str]:
+    return regex(r"(?<![\w-])(?:" + "|".join(alternatives) + r")(?![\w-])", re.IGNORECASE)
 
 
-def _topic(name: str, prompt: str, statement: str) -> Topic:
-    def words(pattern: str) -> re.Pattern[str]:
-        return regex(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.IGNORECASE)
-
-    return Topic(name, words(prompt), words(statement))
-
-
-TOPICS: Final = (
-    _topic(
-        "tests",
-        r"(?:run|start|execute|fix|write|add)(?: \w+){0,3} (?:unit |e2e |integration )?tests?|test suite"
-        r"|tests? (?:pass|fail\w*|hang)|pytest|jest|vitest",
-        r"tests?(?: suite)? (?:are|is|run|runs|with|only|via|need)|run (?:the |all )?tests?|`[^`]*test[^`]*`"
-        r"|pytest|nextest|vitest|jest|test runner",
-    ),
-    _topic(
-        "commits",
-        r"commit(?: \w+){0,3}|commit message|squash|amend|rebase|push(?:ed)?|pull request|open a pr|changelog",
-        r"commits?|commit messages?|branch(?:es)?(?: names?| are named)|changelog|squash|rebase|force[ -]push"
-        r"|pull requests?|prs?|ticket (?:first|number)",
-    ),
-    _topic(
-        "dependencies",
-        r"install|dependenc(?:y|ies)|(?:add|use|try|pull in|bring in|include) (?:\w+ ){0,4}(?:package|library"
-        r"|lib|crate|gem|module|plugin|to the project)|upgrade|bump|latest version|requirements",
-        r"pnpm|npm|yarn|bun|uv|poetry|pip|pipenv|conda|cargo add|bundler|composer|maven|gradle|lock ?file"
-        r"|package[- ]lock|dependenc(?:y|ies)|package manager|stays? below|pinned|no new (?:dependencies|packages)",
-    ),
-    _topic(
-        "deploys",
-        r"deploy\w*|ship (?:it|this)|roll (?:\w+ ){0,4}out|rollout|release(?! notes)|promote|go live|publish",
-        r"deploy\w*|releases?|ship(?:s|ped)?|window|rollouts?|publish\w*|tag(?:ged)? v?|production|prod",
-    ),
-    _topic(
-        "money",
-        r"amounts?|prices?|pric(?:e|ing)|discounts?|fees?|totals?|cents?|currency|invoices?|vat|tax(?:es)?"
-        r"|refunds?|payments?|cost|salary|balance",
-        r"money|decimals?|floats?|cents?|currenc(?:y|ies)|amounts?|prices?|vat|tax(?:es)?|minor units"
-        r"|integers? in cents",
-    ),
-    _topic(
-        "naming",
-        r"(?:add|create|make|set up|new|introduce|provision) (?:a |an |the |another |new )*(?:\w+ ){0,2}(?:queue"
-        r"|bucket|table|topic|service|resource|cluster|instance|database|role|secret|variable|column|field"
-        r"|branch|namespace|record|function|endpoint|repo(?:sitory)?)|rename|call it|name (?:it|the)",
-        r"naming|names?(?: are| is| start| must| follow)|(?:is|are) named|prefix(?:ed|es)?|suffix|snake_case"
-        r"|camelCase|kebab[- ]case|lower ?case|no underscores|convention|tag(?:ged)? everything",
-    ),
-    _topic(
-        "large changes",
-        r"refactor\w*|(?:in|across|over) (?:the )?(?:whole|entire|all)(?: \w+)?|everywhere|all (?:\w+ )?(?:files"
-        r"|modules|panels|components|services|packages|classes)|\d+ (?:or so )?files|rewrite|restructure"
-        r"|split (?:\w+ ){1,8}into|migrate|rename (?:\w+ ){1,6}(?:in|across)",
-        r"(?:more than|over|at least|several|many|multiple) (?:\w+ )?files|plan first|show (?:me )?(?:the"
-        r"|a) plan|(?:small|big|large) (?:commits?|changes?|diffs?)|one (?:change|commit) at a time"
-        r"|ask (?:me )?(?:first|before)",
-    ),
-    _topic(
-        "colors",
-        r"(?:red|orange|green|blue|yellow|purple|grey|gray|black|white|pink|dark|light)(?:er)?|colou?rs?|theme"
-        r"|background|styles?|css",
-        r"colou?rs?|hex(?: values?)?|tokens?(?:\.css)?|palette|theme|css variables?|styles?",
-    ),
-    _topic(
-        "components",
-        r"(?:new|add|create|make|write|build) (?:a |an |the |another |new )*(?:\w+ ){0,3}(?:component|panel|page"
-        r"|view|widget|dialog|modal|chart|hook|form|button|screen|class)s?|histogram|graph|plot|export default"
-        r"|default export",
-        r"components?|named exports?|default exports?|(?:new )?charts?|hooks?|exports? only|one (?:component"
-        r"|class) per file|every chart",
-    ),
-    _topic("logging", r"logs?|logging|print(?:ln)?|trace", r"logs?|logging|logger|print(?:ln)?!?|redact\w*"),
-    _topic(
-        "errors handled",
-        r"unwrap|panic|try|except|catch|raise|throw|error handling|quick and dirty",
-        r"unwrap\S*|panics?|exceptions?|anyhow|thiserror|bare except|error handling|errors? (?:are|is|as)"
-        r"|result type",
-    ),
-    _topic(
-        "lists",
-        r"endpoints?|lists? of|listing|page through|pagination|paginat\w+|api routes?",
-        r"endpoints?|pagination|cursor|offset|limit|api versions?|routes?",
-    ),
-    _topic(
-        "schema",
-        r"migrations?|(?:add|drop|rename) (?:an? |the )?(?:index|column|field|table|constraint)|alter table|schema",
-        r"migrations?|add ?index|concurrently|locks?|schema|columns?|migrate|backwards? compatible",
-    ),
-    _topic(
-        "times",
-        r"time ?zones?|hours?|timestamps?|dates?|utc|clock|dst",
-        r"time ?zones?|utc|timestamps?"
-        r"|local time|zone|iso 8601|dst",
-    ),
-    _topic(
-        "reviews",
-        r"review(?:er|s|ed)?|approve[sd]?|who (?:owns|should|has|can)|code ?owners?",
-        r"reviews?"
-        r"|reviewers?|owns?|approves?|approval|responsible|contact|code ?owners",
-    ),
-    _topic(
-        "ports",
-        r"(?:which|what) port|port|localhost|url of|dev server|start the (?:server|app|mock"
-        r"|backend)",
-        r"ports?|localhost|:\d{4,5}|(?:on|at|it) \d{4,5}|listens?",
-    ),
-)
-"""Kinds of work in programming, and the rules that govern them even if they share no word with the task."""
-
-ANSWERS: Final = (
-    (
-        regex(r"(?<!\w)(?:when|what time|which day|what day|how often|today|tomorrow)(?!\w)", re.IGNORECASE),
-        regex(
-            r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b\d{1,2}(?::\d\d| ?(?:am|pm|utc))|\b(?:daily"
-            r"|weekly|nightly|monthly|until|morning|night|window)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        regex(r"(?<!\w)who(?:m|se|s|'s)?(?!\w)", re.IGNORECASE),
-        regex(
-            r"(?<!\w)(?:owns?|owner|reviews?|reviewer|approves?|contact|ask (?:her|him|them)|responsible"
-            r"|takes? over|taken over|restricted to|allowed|team|group|lead|leads|maintains?"
-            r"|@\w+)(?!\w)",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        regex(r"(?<!\w)(?:port|url|address|localhost)(?!\w)", re.IGNORECASE),
-        regex(
-            r"(?<![\w.])\d{4,5}(?![\w.])"
-            r"|https?://"
-        ),
-    ),
-    (
-        regex(r"(?<!\w)versions?(?!\w)", re.IGNORECASE),
-        regex(
-            r"(?<![\w.])v?\d+\.\d+|\bmsrv\b|\bnode \d+"
-            r"|\bpython ?\d"
-        ),
-    ),
-    (
-        regex(r"(?<!\w)where(?!\w)", re.IGNORECASE),
-        regex(
-            r"(?:s3|https?|gs)://|(?<!\w)[\w.-]*/[\w./-]+"
-            r"|(?<!\w)(?:lives?|stored|hosted|kept|goes?|runs?) (?:in|on|at|to|under)(?!\w)|[$~]\S*/",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        regex(r"(?<!\w)how (?:long|much|many|big|far)(?!\w)|limit|budget", re.IGNORECASE),
-        regex(
-            r"\d+ ?(?:h|hours?"
-            r"|minutes?|min|seconds?|s|days?|weeks?|months?|%|kb|mb|gb|kib|mib)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        regex(
-            r"(?<!\w)(?:which|what) (?:command|tool|library|crate|package|framework|manager)(?!\w)|how (?:do"
-            r"|should) (?:i|we) (?:run|start|build|install|test|deploy)",
-            re.IGNORECASE,
-        ),
-        regex(
-            r"`[^`]+`"
-            r"|(?<!\w)(?:use|uses|with|it is|instead of|switching to)(?!\w)",
-            re.IGNORECASE,
-        ),
-    ),
-)
+_TABLE: Final = tomllib.loads(files("recollect.recall").joinpath("topics.toml").read_text("utf-8"))
+TOPICS: Final = tuple((_words(each["prompt"]), _words(each["statement"])) for each in _TABLE["topic"])
+"""Kinds of work: how prompts start them, and how the statements that govern them speak."""
+ANSWERS: Final = tuple((_words(each["question"]), _words(each["holds"])) for each in _TABLE["answer"])
 """What questions ask for, and how statements that hold it look."""
 _ACKNOWLEDGEMENTS: Final = word_table(
     """
@@ -332,6 +164,27 @@ def is_expired(memory: Memory, now: datetime) -> bool:
     return memory.valid_until is not None and memory.valid_until <= now
 
 
+class Fit(Struct, frozen=True, kw_only=True):
+    """How well a statement fits a prompt, in parts."""
+
+    meaning: float = 0.0
+    words: float = 0.0
+    work: float = 0.0
+    """What it is worth that it governs the kind of work."""
+    answer: float = 0.0
+    """What it is worth that it holds the kind of thing the prompt asks for."""
+
+    @property
+    def total(self) -> float:
+        """The sum of the parts."""
+        return self.meaning + self.words + self.work + self.answer
+
+    def __str__(self) -> str:
+        """Return the parts that count, for people."""
+        parts = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        return ", ".join(f"{name} {value:.2f}" for name, value in parts if value)
+
+
 def choose_statements(
     prompt: str,
     statements: Sequence[Memory],
@@ -339,35 +192,30 @@ def choose_statements(
     now: datetime,
     cosines: Mapping[int, float] | None = None,
     recent: Sequence[str] = (),
-) -> list[Memory]:
-    """Return the statements that *prompt* should be told, the best first.
+) -> dict[int, Fit]:
+    """Return the ids of the statements to inject for *prompt*, the best first, each with how well it fits.
 
     *cosines* are those of the prompt with the statements; without a model words alone decide. *recent* are the last
-    turns of the session: what stands there already is not told again, and their words count a little.
+    turns of the session: what they say already is not repeated, and their words count a little.
     """
-    if needs_nothing(prompt):
-        return []
     asks_if_still = bool(_ASKS_IF_STILL.search(prompt))
     candidates = [each for each in statements if asks_if_still or not is_expired(each, now)]
-    scores = _scores(prompt, candidates, cosines=cosines)
+    fits = _fits(prompt, candidates, cosines=cosines)
     if (longer := _with_recent(prompt, recent)) != prompt:
-        around = _scores(longer, candidates, cosines=cosines)
-        scores = {row: max(score, around[row] - RECENT_PENALTY) for row, score in scores.items()}
-    least = (MIN_SCORE if cosines is not None else MIN_SCORE_BY_WORDS) + (
-        GENERAL_PENALTY if is_general(prompt) else 0.0
-    )
+        around = _fits(longer, candidates, cosines=cosines)
+        fits |= {row: fit for row, fit in around.items() if fit.total - RECENT_PENALTY > fits[row].total}
+    least = MIN_SCORE if cosines is not None else MIN_SCORE_BY_WORDS
+    least += GENERAL_PENALTY if is_general(prompt) else 0.0
     said = [stems_of(text) for text in recent]
-    ranked = sorted(candidates, key=lambda each: -scores[each.id])
-    best = scores[ranked[0].id] if ranked else 0.0
-    top = MIN_BEST_SCORE - MIN_SCORE if cosines is not None else 0.0
+    ranked = sorted(candidates, key=lambda each: -fits[each.id].total)
+    best = fits[ranked[0].id].total if ranked else 0.0
+    first = MIN_SCORE - MIN_BEST_SCORE if cosines is not None else 0.0
     kept = [
-        each
+        each.id
         for place, each in enumerate(ranked)
-        if scores[each.id] >= least + (top if place == 0 else 0.0)
-        and scores[each.id] >= best - MAX_BEHIND
-        and not _stands_there(each, said)
+        if fits[each.id].total >= max(least - (0.0 if place else first), best - MAX_BEHIND) and not _is_said(each, said)
     ]
-    return kept[:MAX_TOLD]
+    return {row: fits[row] for row in kept[:MAX_TOLD]}
 
 
 def _with_recent(prompt: str, recent: Sequence[str]) -> str:
@@ -377,29 +225,32 @@ def _with_recent(prompt: str, recent: Sequence[str]) -> str:
     return f"{prompt} {recent[0][:MAX_RECENT_CHARACTERS]}"
 
 
-def _scores(prompt: str, statements: Sequence[Memory], *, cosines: Mapping[int, float] | None) -> dict[int, float]:
+def _fits(prompt: str, statements: Sequence[Memory], *, cosines: Mapping[int, float] | None) -> dict[int, Fit]:
     asked = stems_of(prompt)
     stems = {each.id: stems_of(f"{each.title} {each.content}") for each in statements}
     frequencies = Counter(stem for each in stems.values() for stem in each)
     rarity = {stem: math.log(1 + (len(stems) + 0.5) / (frequencies[stem] + 0.5)) for stem in asked}
     whole = sum(rarity.values()) or 1.0
     plain = prompt.replace("_", " ")
-    started = [topic for topic in TOPICS if topic.prompt.search(plain)]
+    started = [statement for task, statement in TOPICS if task.search(plain)]
     answers = [answer for question, answer in ANSWERS if question.search(prompt)]
-    found: dict[int, float] = {}
-    for each in statements:
-        shared = sum(rarity[stem] for stem in asked & stems[each.id]) / whole
-        rules = each.type in GOVERNING_TYPES
-        governs = GOVERNED if rules and any(topic.statement.search(each.content) for topic in started) else 0.0
-        governs += ANSWERING if any(answer.search(each.content) for answer in answers) else 0.0
-        if cosines is None:
-            found[each.id] = shared + governs
-        else:
-            found[each.id] = max(0.0, cosines.get(each.id, 0.0)) + WORD_WEIGHT * shared + governs
-    return found
+    weight = 1.0 if cosines is None else WORD_WEIGHT
+    return {
+        each.id: Fit(
+            meaning=max(0.0, (cosines or {}).get(each.id, 0.0)),
+            words=weight * sum(rarity[stem] for stem in asked & stems[each.id]) / whole,
+            work=GOVERNED if each.type in GOVERNING_TYPES and _is_about(each, started) else 0.0,
+            answer=ANSWERING if _is_about(each, answers) else 0.0,
+        )
+        for each in statements
+    }
 
 
-def _stands_there(statement: Memory, said: Sequence[frozenset[str]]) -> bool:
+def _is_about(statement: Memory, patterns: Sequence[re.Pattern[str]]) -> bool:
+    return any(each.search(statement.content) for each in patterns)
+
+
+def _is_said(statement: Memory, said: Sequence[frozenset[str]]) -> bool:
     """Return whether the last turns say nearly all words of a statement already."""
     words = stems_of(statement.content)
     return any(len(words & each) >= 0.8 * len(words) for each in said) if words else False
@@ -425,30 +276,42 @@ def remind(  # noqa: PLR0913  (each is a part of its own)
     only where there is nothing else.
     """
     if needs_nothing(prompt):
+        hook_log.note(store, "the prompt needs nothing", session=session, project=project, at=now)
         return Rendered()
     statements = current_statements(store, scope=scope, now=now, expired=True)
     told = ledger.told(store, session, project=project)
-    chosen = choose_statements(
-        prompt, statements, now=now, cosines=_cosines(prompt, statements, store, scope, embedder()), recent=recent
-    )
-    exchanges: dict[int, tuple[Turn, ...]] = {}
-    if len(chosen) < limit and not is_general(prompt):
+    model = embedder()
+    cosines = _cosines(prompt, statements, store, scope, model)
+    fits = choose_statements(prompt, statements, now=now, cosines=cosines, recent=recent)
+    chosen = [each for row in fits for each in statements if each.id == row]
+    hits: Sequence[Hit] = ()
+    if len(chosen) < limit and not is_general(prompt) and (model is not None or not chosen):
         reply = search(task_query(prompt))
         found = [hit for hit in reply.hits if reply.outcome == "answered" and _may_be_told(hit.memory, statements, now)]
-        notes = [hit.memory for hit in found if hit.memory.thread is None]
-        chosen += notes[: limit - len(chosen)]
-        if (
-            not chosen
-            and _ASKS_WHAT_WAS_SAID.search(prompt)
-            and (turns := [hit for hit in found if hit.memory.thread is not None][:MAX_TURNS])
-        ):
-            chosen = [hit.memory for hit in turns]
-            exchanges = {hit.id: tuple(turn for turn in hit.exchange if turn.id is not None) for hit in turns}
+        hits = _notes_or_turns(prompt, found, alone=not chosen)[: limit - len(chosen)]
+        chosen += [hit.memory for hit in hits]
     new = [each for each in chosen if told.get(str(each.id)) != each.meaning.hex()]
-    rendered = render(new, now=now, counter=count_tokens_mixed, limit=limit, budget=budget, exchanges=exchanges)
+    rendered = render(
+        new,
+        now=now,
+        counter=count_tokens_mixed,
+        limit=limit,
+        budget=budget,
+        exchanges={hit.id: [turn for turn in hit.exchange if turn.id is not None] for hit in hits if hit.memory.thread},
+        labelled=scope.projects is None,
+    )
     if session is not None and rendered.ids:
         ledger.note_told(store, session, [each for each in new if each.id in rendered.ids], project=project, at=now)
+    reasons = {row: str(fits.get(row, "the search is sure of it")) for row in rendered.ids}
+    silent = "all of it was injected before in this session" if chosen and not new else "no statement fits well enough"
+    hook_log.note(store, reasons or silent, session=session, project=project, at=now)
     return rendered
+
+
+def _notes_or_turns(prompt: str, found: Sequence[Hit], *, alone: bool) -> Sequence[Hit]:
+    """Return the hits that are no turns; if there are none, and they stand *alone*, the turns the prompt asks for."""
+    notes = [hit for hit in found if hit.memory.thread is None]
+    return notes or (found[:MAX_TURNS] if alone and _ASKS_WHAT_WAS_SAID.search(prompt) else ())
 
 
 def _may_be_told(memory: Memory, statements: Sequence[Memory], now: datetime) -> bool:

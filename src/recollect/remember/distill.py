@@ -7,8 +7,10 @@ Pasted text, questions, jokes, hypotheticals and what is taken back in the same 
 """
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from importlib.resources import files
 from typing import Final, Literal, get_args
 
 from msgspec import Struct
@@ -18,11 +20,12 @@ from recollect.lazy import regex
 from recollect.remember.capture import capture
 from recollect.text.code import fenced_blocks
 from recollect.text.dates import DateMatch, find_dates
+from recollect.text.wording import stems_of
 
 StatementType = Literal["decision", "preference", "gotcha", "procedure", "fact"]
 MARKED_TYPES: Final[Mapping[str, StatementType]] = {each: each for each in get_args(StatementType)}
 """The types that an agent may mark what it wants to keep with; another one is a fact."""
-THRESHOLD: Final = 3.0
+THRESHOLD: Final = 2.0
 """How many points a sentence needs."""
 MIN_WORDS: Final = 3
 MAX_STATEMENT_CHARACTERS: Final = 600
@@ -31,8 +34,12 @@ MAX_JOINED_CHARACTERS: Final = 160
 MAX_TOPIC_CHARACTERS: Final = 120
 MAX_TERSE_WORDS: Final = 8
 """A statement with at most so many longer words is terse: what was spoken about before it is its topic."""
+MAX_REFERRED_WORDS: Final = 20
+"""How long a sentence may be that the next one refers to ("it", "them")."""
 MAX_TYPED_CHARACTERS: Final = 1_200
 """Longer paragraphs were pasted, not typed."""
+MAX_ECHO_CHARACTERS: Final = 160
+"""How long an agent's reply may be that counts as a repetition of what the person said."""
 DAYS_WITHOUT_AN_END: Final = 30
 """How long a temporary statement holds that does not say until when."""
 
@@ -71,379 +78,51 @@ class Cue(Struct, frozen=True):
     points: float
     type: StatementType | None
     pattern: re.Pattern[str]
+    name: str = ""
 
 
-def _cue(points: float, kind: StatementType | None, *patterns: str) -> Cue:
-    return Cue(points, kind, regex(r"(?<![\w-])(?:" + "|".join(patterns) + r")(?![\w-])", re.IGNORECASE))
+def _words(*alternatives: str) -> re.Pattern[str]:
+    return regex(r"(?<![\w-])(?:" + "|".join(alternatives) + r")(?![\w-])", re.IGNORECASE)
 
 
-_VALUE: Final = r"(?:\S*\d\S*|`[^`]+`)"
-_DAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
-
-CUES: Final = (
-    # rules
-    _cue(3.0, "preference", "always", "never", "do ?n[o']?t ever", "under no circumstances", "at all times"),
-    _cue(
-        3.0,
-        "preference",
-        "from now on",
-        "from here on",
-        "going forward",
-        "in (?:the )?future",
-        "from today on",
-        "as of (?:now|today)",
-        "henceforth",
-    ),
-    _cue(
-        2.5,
-        "preference",
-        "must(?: ?n[o']?t)?",
-        "(?:is|are) (?:not allowed|forbidden|off limits|mandatory|required|frozen|banned)",
-        "no exceptions?",
-        "(?:has|have) to be",
-        "only ever",
-        "off[ -]limits",
-        "house rule",
-        "(?:new )?rule",
-        "(?:our|the|my) convention",
-        "policy",
-    ),
-    _cue(
-        2.5,
-        "preference",
-        "(?:i|we) (?:strongly |really )?(?:prefer|like|hate|dislike|insist|care about|expect)",
-        "(?:i|we) do ?n[o']?t (?:want|like|need|use|do|write|allow|accept|ship|merge|touch)",
-        "i['\u2019 ]?d (?:rather|prefer)",
-        "makes? it easier for me",
-        "for my taste",
-    ),
-    _cue(
-        2.0,
-        "preference",
-        r"(?:every|each) \S+(?: \S+){0,3} (?:gets?|needs?|has|have|must|should|goes?|is|uses?|starts?|ends?)",
-        r"before (?:each|every|any|you)(?! me)",
-        r"after (?:each|every|any)",
-        "everything",
-        "whenever",
-        "nothing",
-        "anywhere",
-        "everywhere",
-        "nobody",
-        r"do ?n[o']?t (?:touch|use|commit|merge|push|deploy|put|add|write|call|log|store|change|edit|create"
-        r"|treat|run)",
-        r"avoid \S+",
-        "stick (?:to|with)",
-        "only",
-        "by default",
-    ),
-    _cue(
-        2.0,
-        "preference",
-        r"(?:^|[,;:.]\s+)(?:and |so |but |ok(?:ay)?,? |yes,? |agreed?,? )?no (?!wait|idea|problem|worries|need"
-        r"|thanks|way|longer|more|rush|hurry|changes?|one|it|this|that|the)[\w`'-]+",
-    ),
-    _cue(1.5, None, r"make sure", r"please(?= (?:always|never|use|keep|write|name|no|do ?n))"),
-    _cue(
-        2.5,
-        None,
-        "remember(?: that|:| this)?",
-        "keep in mind",
-        "note (?:to self|that)",
-        "write (?:this|that|it) down",
-        "for the record",
-        "don['\u2019]?t forget",
-        "important",
-        "be careful",
-        "careful",
-        "gotcha",
-        "beware",
-        "watch out",
-    ),
-    _cue(
-        1.5, None, "fyi", "btw", "by the way", "just so you know", "in case you wonder", "heads[ -]up", "good to know"
-    ),
-    # contrasts
-    _cue(
-        2.0,
-        "preference",
-        r"(?<=[,;] )not [\w`'\"./-]+",
-        r"(?<!is )(?<!are )(?<!was )(?<!do )(?<!did )(?<!does )(?<!has )(?<!have )(?<!can )(?<!should )(?<!would )"
-        r"(?<!will )(?<!or )(?<!if )(?<!why )(?<!am )not (?!sure|yet|really|that|so|only|a problem)[\w`]+",
-        "instead(?: of)?",
-        "rather than",
-        r"in place of",
-    ),
-    # decisions
-    _cue(
-        3.0,
-        "decision",
-        r"let['\u2019]?s (?:do|use|go|take|keep|make|call|stick|stay|drop|switch|move|have|say|start|just)",
-        "(?:we|i)(?:['\u2019]?ll| will| would)? (?:go|went|going|are going|['\u2019]?re going) (?:with|for|back)",
-        "decided",
-        "decision",
-        "(?:we|i)(?:['\u2019]re| are)? (?:drop|dropp(?:ed|ing)|switch(?:ed|ing)?|moved?|moving|migrat(?:e|ed"
-        "|ing)|stay(?:ing)? (?:with|on|at)|settled?|agreed|chose)",
-        r"[\w./-]+ it is",
-        r"switching to",
-        "goes? out completely",
-    ),
-    _cue(
-        2.0,
-        "decision",
-        r"then$",
-        r"(?:^|[.,] )(?:ok(?:ay)?|fine|yes|yeah|agree[d]?|right|good|sure|sounds (?:good|right)|perfect"
-        r"|makes sense)[,.:]? (?:but |so |and )?(?!push|commit|go|do|run|merge|thanks?|thx|ship|next|now|i|its?"
-        r"|that|whats?|how)[\w`]",
-        "as secondary",
-        "is what (?:matters|counts|we want)",
-        r"(?:stays?|remains?) (?:below|above|at|on|in|with|as|the|open|off|utc)",
-        r"\w+ stays",
-    ),
-    # facts
-    _cue(
-        2.0,
-        "fact",
-        r"(?:we|they|i) (?:use|run|deploy|release|ship|have|host|keep|store|build|are on|pay|call|name|test"
-        r"|write|target|support|meet)",
-        r"(?:lives?|listens?|runs?|sits?|is|are|goes?|go|comes?|come|belongs?|points?) (?:in|on|at|under|to|from"
-        r"|through|via|behind|over|as)",
-        r"(?:is|are|['\u2019]s) (?:called|named|hosted|owned|managed|in charge|responsible|reachable|deployed"
-        r"|stored|kept|the (?:contact|owner|one))",
-        r"(?:owns?|reviews?|maintains?|manages?|handles?|approves?|has taken over|took over|takes over"
-        r"|is the contact)",
-        r"ask (?:her|him|them|[a-z]+) (?:about|for|if|when)",
-        r"(?:definition|meaning) of",
-        r"(?:means|stands for)",
-        r"(?:needs?|wants?|requires?|has|have) (?:the|a|an|no|its own|only|exactly|at least)",
-        r"reads? (?:them|it|those|only)",
-        rf"(?:[\w/-]+) (?:is|are|was) (?:now |always |only |exactly |at )?{_VALUE}",
-    ),
-    _cue(
-        1.5,
-        "fact",
-        r"[\w`)/-]+ (?:is|are) (?!you|it|this|that|there|we|i|broken|failing|down|red|green|slow|wrong|weird"
-        r"|annoying|insane|great|nice|good|fine|ok|cool|done|gone|happy)\w",
-    ),
-    _cue(
-        1.0,
-        None,
-        r"https?://\S+",
-        r"`[^`]+`",
-        rf"{_VALUE}",
-        r"[\w.-]+/[\w./-]+",
-        r"[A-Z]{2,}[\w-]*",
-        r"[a-z]+_[a-z_]+",
-        r"\w+\(\)",
-    ),
-    _cue(
-        1.5,
-        "fact",
-        rf"{_DAY}",
-        r"\d{1,2}(?::\d\d)? ?(?:utc|am|pm|o'clock)",
-        r"\d+ ?(?:days?|hours?|h|minutes?|weeks?|months?|years?|kb|mb|gb|kib|mib|gib|%)",
-    ),
-    # changes
-    _cue(
-        2.0,
-        "fact",
-        "no longer",
-        "(?:is|are) (?:gone|dead|over|done with|back|frozen|retired|deprecated|closed|open again)",
-        "(?:has|have|had)? ?(?:moved|changed|replaced|renamed|switched|taken over|been replaced)",
-        "(?:moves?|changes?|switch(?:es)?|raise|goes) (?:\\S+ ){0,4}to",
-        r"now",
-        "again",
-        "after all",
-        "any ?more",
-        "dropped",
-        "killed",
-        "signed off",
-        "(?:is|are) different",
-    ),
-    # procedures
-    _cue(
-        2.0,
-        "procedure",
-        r"(?:tests?|builds?|releases?|deploys?|deployments?|migrations?|linting|formatting|setup|env|environment"
-        r"|install)(?: \w+){0,2}(?: are| is| run| runs| with| via|:|=)",
-        r"(?:run|start|launch|do) (?:\S+ ){0,4}(?:with|via|through|using|by) ",
-        r"first,? then",
-        r"(?:always|before) run",
-        r"step \d",
-    ),
-    # settings: an order that leaves a value behind
-    _cue(
-        4.5,
-        "fact",
-        rf"(?:put|set|move|raise|lower|make|bump|change|pin|switch|increase|decrease|limit"
-        rf"|cap)(?: \S+){{0,8}} (?:to|on|at|=|it|port) {_VALUE}",
-        r"(?:put|move|raise|lower|pin|bump)\b.{0,100}?(?<![\w.-])\d{2,5}",
-        r"(?:leave|keep) (?:it|them|that) (?:there|that way|like that|as is|so)",
-        r"call (?:it|them|that) \S+",
-        r"(?:pin|tag) (?:it|everything|all)",
-    ),
-    # reasons
-    _cue(
-        1.0,
-        None,
-        "because",
-        "since",
-        "otherwise",
-        "so that",
-        "due to",
-        "that['\u2019]?s why",
-        "or else",
-        "for that reason",
-        "breaks?",
-        "wrong",
-    ),
+_TABLE: Final = tomllib.loads(files("recollect.remember").joinpath("cues.toml").read_text("utf-8"))
+CUES: Final = tuple(
+    Cue(each["points"], each.get("type"), _words(*each["words"]), each.get("name", "")) for each in _TABLE["cue"]
 )
-"""What makes a sentence worth keeping; each cue counts once."""
+"""What makes a sentence more or less worth keeping; each cue counts once."""
+_TASK: Final = next(each for each in CUES if each.name == "task").pattern
 
-AGAINST: Final = (
-    # a task for now, not a rule
-    _cue(
-        -3.0,
-        None,
-        r"^(?:ok(?:ay)?[,. ]+|and |then |now |please |so |also |yes[,. ]+|good[,. ]+|great[,. ]+|nice[,. ]+"
-        r"|next:? )*(?:(?:can|could|would|will) you |please |pls |go ahead and |just )?"
-        r"(?:run|fix|push|commit|add|make|look|show|check|try|write|delete|remove|rename|explain|find|open|close"
-        r"|start|do|test|build"
-        r"|install|create|implement|update|merge|deploy|tell|give|list|read|see|continue|resume|revert|undo"
-        r"|rerun|retry|answer|draft|summari[sz]e|put|move|take|have a look|lets? see|bump|tag|rebase|squash"
-        r"|refactor|split|extract|replace|change|set)\b",
-    ),
-    # how things go right now
-    _cue(
-        -2.5,
-        None,
-        r"(?<!should )(?<!must )(?:fails?|failed|failing|hangs?|crash(?:es|ed)?|leaks?|broke|broken"
-        r"|does ?n[o']?t (?:work|start|come)|is (?:slow|red|green|down|flaky)|complains?|stuck|out of disk"
-        r"|too slow|is a mess|are a mess)",
-        r"(?:it|that|this|everything) works?",
-        r"^(?:\S+ ){0,4}(?:was|were|got|did|went|came|had|tried|merged|applied|saw|noticed|opened|asked|thought"
-        r"|forgot)",
-        r"i(?:['\u2019]?m| am) (?:tired|off|back|going|trying|looking|working|seeing|getting)",
-        r"(?:yesterday|this morning|last night|just now|right now|at the moment)",
-        r"(?:customers?|users?|people|somebody|someone) (?:complain|report|ask|see|say|want)s?",
-        r"whats? (?:left|next|this|going on)",
-        r"(?:first|next|real|the) (?:task|thing|ticket|step|one)",
-        r"feature request",
-    ),
-    _cue(
-        -4.0,
-        None,
-        r"i (?:always|never) (?:forget|remember|know|understood|understand|get|liked)",
-        r"never (?:understood|heard|seen|mind|tried)",
-        r"(?:i|we) (?:want|need|have) to (?:try|talk|look|see|find|think|check|know|sleep|go)",
-        r"i want (?:a|an) ",
-        r"for (?:today|tonight)$",
-    ),
-    _cue(-1.5, None, r"^(?:it|this|that|those|these|thats|its|it['\u2019]s|that['\u2019]s) "),
-    _cue(-1.0, None, r"^(?:i|i['\u2019]?ll|i['\u2019]?m|im) (?!want|prefer|hate|like|dislike|expect)"),
-    # chatter
-    _cue(
-        -3.0,
-        None,
-        "good (?:morning|evening|night)",
-        "morning",
-        "evening",
-        "lunch",
-        "coffee",
-        "holidays?",
-        "weekend",
-        "see you",
-        "thanks?",
-        "thx",
-        "ty",
-        "cheers",
-        "beautiful",
-        "lovely",
-        "sleep",
-    ),
-)
 
+class Vocabulary(Struct, frozen=True, kw_only=True):
+    """The other tables of `cues.toml`, by their names there."""
+
+    joke: re.Pattern[str]
+    hypothetical: re.Pattern[str]
+    retraction: re.Pattern[str]
+    reported: re.Pattern[str]
+    everywhere: re.Pattern[str]
+    temporary: re.Pattern[str]
+    lasting: re.Pattern[str]
+    one_time: re.Pattern[str]
+    complaint: re.Pattern[str]
+    cause: re.Pattern[str]
+    remedy: re.Pattern[str]
+    named_cause: re.Pattern[str]
+    decided: re.Pattern[str]
+    about_project: re.Pattern[str]
+    seen_in_project: re.Pattern[str]
+    proposal: re.Pattern[str]
+    asks_choice: re.Pattern[str]
+    acknowledges: re.Pattern[str]
+    accepts: re.Pattern[str]
+
+
+WORDS: Final = Vocabulary(**{name: _words(*each) for name, each in _TABLE["words"].items()})
 _QUESTION: Final = regex(
-    r"\?\s*$|^(?:ok(?:ay)?[, ]+|and |but |so |hm+[, ]+|now[, ]+|also )*(?:what|whats|what['\u2019]s|who|whos"
+    r"\?\s*$|^(?:ok(?:ay)?[, ]+|and |but |so |hm+[, ]+|now[, ]+|also )*(?:what|whats|what's|who|whos"
     r"|where|wheres|when|why|how|hows|which|can (?:you|we|i)|could (?:you|we|i)"
     r"|would (?:you|it)|should (?:we|i)|shall (?:we|i)|do (?:we|you|i)|does|did|is (?:it|there|this|that|the)"
     r"|are (?:there|we|you|the)|any (?:idea|thoughts)|thoughts)\b",
-    re.IGNORECASE,
-)
-_JOKE: Final = regex(
-    r"(?<!\w)(?:lol|lmao|rofl|haha\w*|hehe|jk|just kidding|kidding|joking|joke|/s"
-    r"|what could (?:possibly )?go wrong|yeah,? right|as if|some ?day|sarcasm|not seriously)(?!\w)"
-    r"|[😂🤣🙃😜😝😉😅😆🤪🤡]|;-?\)",
-    re.IGNORECASE,
-)
-_HYPOTHETICAL: Final = regex(
-    r"(?<!\w)(?:what if|if (?:we|they|you|i|it|he|she) (?:ever|had|were|would|could)|imagine|maybe|perhaps"
-    r"|probably|might|would be (?:nice|cool|great)|i was thinking|(?:was |am |been )?thinking (?:of|about)"
-    r"|i wonder|random (?:thought|idea)|in theory|hypothetically|one could|we could|could be|not sure|i guess"
-    r"|no idea|if only|wish(?:es)?|suppose|(?:was|were) going to)(?!\w)",
-    re.IGNORECASE,
-)
-_RETRACTION: Final = regex(
-    r"(?<!\w)(?:no,? wait|wait,? no|actually,? no|forget (?:it|that|about it|what i said)|never ?mind|nvm"
-    r"|scratch that|ignore that|disregard (?:that|it)|on second thoughts?|i take (?:it|that) back|nah)(?!\w)",
-    re.IGNORECASE,
-)
-_REPORTED: Final = regex(
-    r"(?<!\w)(?:the (?:ticket|issue|docs?|readme|manual|spec|article|post|guide|error|comment|customer"
-    r"|reviewer)s? (?:says?|said|reads?|wants?)|according to the (?:docs?|readme|manual)"
-    r"|from the [\w.-]+ (?:readme|docs?|manual)"
-    r"|[\w]+s idea)(?!\w)",
-    re.IGNORECASE,
-)
-_EVERYWHERE: Final = regex(
-    r"(?<!\w)(?:in|for|across|on) (?:all|any|every(?: one)?|each)(?: of)? (?:my|our|the"
-    r"|your)? ?(?:other )?(?:projects?|repos?|repositor(?:y|ies)|codebases?)(?!\w)"
-    r"|(?<!\w)(?:wherever i work|(?:no matter|regardless of) (?:which|what) (?:project|repo)\w*"
-    r"|in general,? (?:for me|with me)|whatever (?:the )?(?:project|repo)\w*)(?!\w)",
-    re.IGNORECASE,
-)
-_TEMPORARY: Final = regex(
-    r"(?<!\w)(?:until|till|til|for now|for the (?:moment|time being|next|rest of)|for (?:a|one|two|three"
-    r"|the next|this) (?:\w+ )?(?:days?|weeks?|months?|sprint)|temporar(?:y|ily)|(?:this|next) (?:week|month"
-    r"|sprint|release)(?: only)?"
-    r"|today only|just (?:for )?(?:today|this once|this week|now)|for (?:\w+) only|(?:from"
-    r"|between) the \d+\w* (?:to|and|till|until) the \d+\w*|while \w+ is (?:away|on holiday|on vacation|out"
-    r"|sick)|as long as|away until|this once)(?!\w)",
-    re.IGNORECASE,
-)
-_LASTING: Final = regex(
-    r"(?<!\w)(?:from now on|always|never|until (?:it|they|you|all|the (?:tests?|build|pipeline|job|ci)))(?!\w)",
-    re.IGNORECASE,
-)
-_ONE_TIME: Final = regex(
-    r"(?<!\w)(?:this (?:one|time|once)|just once|for this (?:one|apply|run|time|commit|pr|push)|only this"
-    r"|exception(?:ally)?|its? an emergency)(?!\w)",
-    re.IGNORECASE,
-)
-_ACKNOWLEDGED: Final = regex(
-    r"^(?:noted|got it|understood|will do|clear|good to know|i['\u2019]?ll (?:remember|keep|stick|use|run|remind"
-    r"|follow|do)|thanks(?:,|:| for)|okay?[:,]|sure[:,]|right[:,]|agreed|then (?:i|it)|so[: ]"
-    r"|\S+(?: \S+){0,3},? then[.,:;]|i have it|makes sense)",
-    re.IGNORECASE,
-)
-_COMPLAINT: Final = regex(
-    r"(?<!\w)(?:why|fails?|failed|failing|hangs?|hung|error|exception|traceback|crash\w*|leaks?|broken|broke"
-    r"|wrong|flaky|slow|refused|denied|doesn['\u2019]?t|does not|can['\u2019]?t|cannot|won['\u2019]?t|stuck|bug"
-    r"|complain\w*|double|missing|never (?:become|finish)|out of \w+|whats (?:this|going on|wrong))(?!\w)",
-    re.IGNORECASE,
-)
-_CAUSE: Final = regex(
-    r"(?<!\w)(?:because|since|cause|reason|that['\u2019]?s why|due to|found it|there it is|comes? from"
-    r"|belongs? to|(?:which|that) (?:\w+ )?(?:means|makes|breaks|merges|locks|sends no)|so (?:the|every|each|all"
-    r"|after|it|they)|the (?:problem|culprit|issue) is"
-    r"|needs?|expects?|uses? .{1,40} and so|without|instead of|reads? (?:them )?once|never|no longer|lost its"
-    r"|only (?:active|when|if)|fills? (?:up )?with|still (?:holds?|says?|points?))(?!\w)",
-    re.IGNORECASE,
-)
-_REMEDY: Final = regex(
-    r"(?<!\w)(?:remedy|fix(?:ed)?|cure|solution|workaround|(?:has|have|needs?) to|must|should|(?:you )?need(?:s"
-    r"|ed)? (?:a|an|the|to)|run `|set `|use `|add(?:ed)? |call `|instead|safe to|the way out|that['\u2019]?s why"
-    r"|for that reason|locally:|on the \w+: `|re-?create|rewritten|so (?:every|each|the) \w+ (?:that|needs?|has"
-    r"|keeps?)|memoi[sz]e)(?!\w)",
     re.IGNORECASE,
 )
 _LABEL: Final = regex(
@@ -455,49 +134,24 @@ _LABEL_TYPES: Final[Mapping[str, StatementType]] = {
     "rule": "preference",
     "remember": "fact",
 }
-_DECIDED: Final = regex(
-    r"(?<!\w)we(?: have|['\u2019]ve)? (?:decided|agreed|settled on|chose|chosen|opted for|committed to)(?!\w)",
-    re.IGNORECASE,
-)
-_DECLARED: Final = regex(rf"{_DECIDED.pattern}|(?<!\w)from now on(?!\w)", re.IGNORECASE)
-_ABOUT_PROJECT: Final = regex(
-    r"(?<!\w)(?:who|whos|where|which|when|whats the|what['\u2019]s the|what is the (?!difference|best|meaning"
-    r"|point)|is (?:the )?\w+ (?:a|an|the)|what (?:port|version|range|branch|account|key|type|format)s?"
-    r"|how (?:many|long|often))(?!\w)",
-    re.IGNORECASE,
-)
-_SEEN_IN_PROJECT: Final = regex(
-    r"(?<!\w)(?:according to|from (?:the |`)|in (?:the )?`|lists?|points? to|is set|configured|restricted to"
-    r"|the \w+ file|codeowners|settings|config|defined in)(?!\w)|`[\w./-]+\.(?:ya?ml|toml|json|env|py|ts|tf\w*"
-    r"|ini|cfg|lock|conf)`",
-    re.IGNORECASE,
-)
 _SERVES: Final = regex(
-    r"(?:listens?|runs?|is up|serves?|reachable|available|starts?) (?:on|at|under) (?:port )?(?:https?://\S+"
+    r"(?:listen(?:s|ing)?|run(?:s|ning)?|is up|serv(?:es?|ing)|reachable|available|starts?) (?:on|at|under) (?:port )?(?:https?://\S+"
     r"|`?[\w.]*:?\d{2,5})",
     re.IGNORECASE,
 )
-_PROPOSAL: Final = regex(
-    r"(?<!\w)(?:i['\u2019]?d (?:take|use|go|say|suggest|recommend|keep|put|make|pick|prefer|write|map|show|add"
-    r"|replace)|i (?:suggest|propose|recommend)|proposal|my (?:suggestion|recommendation)|options?:"
-    r"|is the clean one|the better (?:one|choice)|would be (?:better|cleaner|best)|isn['\u2019]?t possible"
-    r"|is what people expect)(?!\w)",
+_OPTION: Final = regex(
+    r"(?:^\s*|[:;,]\s+(?:or )?)\(?(?P<key>\d|[a-d])[.)]\s+(?P<text>\S.*?)(?=$|[;,.] (?:or )?\(?[b-e2-9]\)|\. )",
+    re.MULTILINE | re.IGNORECASE,
+)
+ORDINALS: Final = ("first", "second", "third", "fourth", "fifth")
+_ORDINAL: Final = regex(
+    rf"(?:^|\b(?:the|take|use|prefer) )(?P<place>{'|'.join(ORDINALS)})(?: one| option)?"
+    r"(?=[\s,.!]*(?:$|[,.!]|since\b|because\b|please\b))",
     re.IGNORECASE,
 )
-_OPTION: Final = regex(r"^\s*(?:\(?(?P<key>\d|[a-d])[.)])\s+(?P<text>\S.*)$", re.MULTILINE | re.IGNORECASE)
 _CHOICE: Final = regex(
     r"(?<!\w)(?:(?:do|take|go (?:with|for)|use|pick|prefer|option|number|choose|want|ok|okay|yes,?|definitely) "
     r"|^)(?:option |number |no\.? )?(?P<key>\d|[a-d](?= |$|[.,]))(?![\w.%:/])",
-    re.IGNORECASE,
-)
-_ACCEPTS: Final = regex(
-    r"^(?:ok(?:ay)?|yes|yep|yeah|sure|fine|agree[d]?|good(?: idea| point)?|right|sounds (?:good|right|fine)"
-    r"|makes sense|perfect|exactly|great|lets? do (?:that|it)|do (?:that|it)|go (?:with that|for it|ahead))(?!\w)",
-    re.IGNORECASE,
-)
-_BARE_CHOICE: Final = regex(
-    r"(?:let['\u2019]?s |ok(?:ay)?,? |yes,? |agreed,? )(?:do|go with|use|take) (?:that|it|this)(?: one| way"
-    r"| approach)?",
     re.IGNORECASE,
 )
 _NUMBERED: Final = regex(
@@ -526,6 +180,7 @@ _LEAD: Final = regex(
 _NEW_TOPIC: Final = regex(
     r"(?:and|also|btw|by the way|oh|second(?:ly)?|another|one more|next|fyi|plus|besides|separately)\b", re.IGNORECASE
 )
+_REFERS: Final = regex(r"(?:\w+ )?(?:it|its|them|they|he|she|that|this|those|there)\b", re.IGNORECASE)
 _BACKTICKS: Final = regex(r"`[^`]*`")
 _WORD: Final = regex(r"[\w'\u2019`./-]+")
 
@@ -533,6 +188,7 @@ _WORD: Final = regex(r"[\w'\u2019`./-]+")
 def distill(turns: Sequence[SpokenTurn]) -> list[Statement]:
     """Return what is worth keeping of a session, in its order."""
     found: list[Statement] = []
+    turns = [replace(each, words=each.words.replace("\u2019", "'")) for each in turns]
     for at, turn in enumerate(turns):
         if turn.by_person:
             if _takes_back(turn):
@@ -549,15 +205,15 @@ def distill(turns: Sequence[SpokenTurn]) -> list[Statement]:
 def _of_person(turns: Sequence[SpokenTurn], at: int) -> Iterator[Statement]:
     turn = turns[at]
     typed = typed_words(turn.words)
-    if not typed or (_JOKE.search(typed) and len(typed) < 300):
+    if not typed or (WORDS.joke.search(typed) and len(typed) < 300):
         return
     if _NUMBERED.search(typed) and len(typed) < MAX_TYPED_CHARACTERS:
         yield _statement(typed, "procedure", at, turn)
         return
     sentences = _sentences(typed)
-    taken_back = max((place for place, each in enumerate(sentences) if _RETRACTION.search(each)), default=-1)
+    taken_back = max((place for place, each in enumerate(sentences) if WORDS.retraction.search(each)), default=-1)
     sentences = sentences[taken_back + 1 :]
-    acknowledged = _is_acknowledged(turns, at)
+    acknowledged = _is_acknowledged(turns, at, typed)
     answers = _answers_agent(turns, at)
     scored = [_score(each, acknowledged=acknowledged, answers=answers) for each in sentences]
     chosen = list(_chosen(turns, at, typed))
@@ -598,7 +254,8 @@ def _sentences(typed: str) -> list[str]:
     """Return the sentences of *typed*; a fragment of one or two words belongs to the sentence before it."""
     found: list[str] = []
     for part in _SENTENCE_END.split(typed):
-        for clause in _CLAUSE.split(part):
+        whole = WORDS.reported.search(part) or WORDS.hypothetical.search(part)
+        for clause in [part] if whole else _CLAUSE.split(part):
             if found and clause.strip() and len(clause.split()) <= 2 and not found[-1].endswith("?"):
                 found[-1] = f"{found[-1]} {clause.strip()}"
             elif clause.strip():
@@ -613,21 +270,17 @@ def _score(sentence: str, *, acknowledged: bool, answers: bool) -> tuple[float, 
     if (
         len(words) < (2 if answers else MIN_WORDS)
         or _QUESTION.search(text)
-        or _HYPOTHETICAL.search(text)
-        or _JOKE.search(text)
-        or _REPORTED.search(text)
-        or _ONE_TIME.search(text)
-        or _RETRACTION.search(text)
+        or WORDS.hypothetical.search(text)
+        or WORDS.joke.search(text)
+        or WORDS.reported.search(text)
+        or WORDS.one_time.search(text)
+        or WORDS.retraction.search(text)
     ):
         return 0.0, None
-    hits = [cue for cue in CUES if cue.pattern.search(sentence)]
-    points = sum(cue.points for cue in hits)
-    rules = any(cue.points >= 2.5 and cue.type in ("preference", "decision") for cue in hits)
-    setting = any(cue.points > 4 for cue in hits)
-    for cue in AGAINST:
-        if cue.pattern.search(text):
-            points += cue.points / (3.0 if rules or setting else 1.0)
-    points += (1.5 if acknowledged else 0.0) + (1.0 if answers else 0.0) - (1.0 if len(words) < 5 else 0.0)
+    hits = [cue for cue in CUES if cue.pattern.search(sentence if cue.points > 0 else text)]
+    rules = any(cue.points >= 2.5 for cue in hits)
+    points = sum(cue.points / (3.0 if cue.points < 0 and rules else 1.0) for cue in hits)
+    points += (1.0 if acknowledged else 0.0) + (1.0 if answers else 0.0) - (1.0 if len(words) < 4 else 0.0)
     typed = max((cue for cue in hits if cue.type), key=lambda cue: cue.points, default=None)
     return points, typed.type if typed else None
 
@@ -642,9 +295,8 @@ def _groups(sentences: Sequence[str], points: Sequence[float]) -> list[list[int]
             if joins and length < MAX_JOINED_CHARACTERS and not _NEW_TOPIC.match(sentences[place]):
                 groups[-1].append(place)
             else:
-                before = (
-                    [place - 1] if place and not joins and _introduces(sentences[place - 1], points[place - 1]) else []
-                )
+                leads = place and not joins and _introduces(sentences[place - 1], points[place - 1], sentences[place])
+                before = [place - 1] if leads else []
                 groups.append([*before, place])
         elif joins and score > -1 and length < MAX_JOINED_CHARACTERS and _elaborates(sentences[place]):
             groups[-1].append(place)
@@ -653,15 +305,16 @@ def _groups(sentences: Sequence[str], points: Sequence[float]) -> list[list[int]
 
 def _elaborates(sentence: str) -> bool:
     """Return whether a sentence that is not worth keeping by itself says more about the one before it."""
-    return not (
-        _QUESTION.search(sentence) or _JOKE.search(sentence) or AGAINST[0].pattern.search(_LEAD.sub("", sentence))
-    )
+    return not (_QUESTION.search(sentence) or WORDS.joke.search(sentence) or _TASK.search(_LEAD.sub("", sentence)))
 
 
-def _introduces(sentence: str, points: float) -> bool:
-    """Return whether a short sentence names the topic of the next one."""
+def _introduces(sentence: str, points: float, following: str) -> bool:
+    """Return whether a sentence names the topic of the next one: a short one, or one that the next refers to."""
     words = len(_WORD.findall(_LEAD.sub("", sentence)))
-    return 1 <= words <= 8 and points < THRESHOLD and _elaborates(sentence) and not _RETRACTION.search(sentence)
+    longest = MAX_REFERRED_WORDS if _REFERS.match(_LEAD.sub("", following)) else MAX_TERSE_WORDS
+    return (
+        1 <= words <= longest and points < THRESHOLD and _elaborates(sentence) and not WORDS.retraction.search(sentence)
+    )
 
 
 def _type(content: str, suggested: StatementType | None) -> StatementType:
@@ -682,7 +335,7 @@ def _statement(content: str, kind: StatementType, at: int, turn: SpokenTurn, *, 
         owner=turn.by_person,
         confidence=confidence,
         until=_until(content, turn.at) if turn.by_person else None,
-        everywhere=turn.by_person and bool(_EVERYWHERE.search(content)),
+        everywhere=turn.by_person and bool(WORDS.everywhere.search(content)),
     )
 
 
@@ -707,7 +360,7 @@ def _shortened(text: str) -> str:
 
 def _until(content: str, at: datetime | None) -> datetime | None:
     """Return when a statement stops to hold; None where it is not temporary."""
-    if at is None or not _TEMPORARY.search(_BACKTICKS.sub("", content)) or _LASTING.search(content):
+    if at is None or not WORDS.temporary.search(_BACKTICKS.sub("", content)) or WORDS.lasting.search(content):
         return None
     ends = [
         end for each in find_dates(_BACKTICKS.sub("", content), now=at) if (end := _next_time(each, at)) is not None
@@ -757,15 +410,22 @@ def _before(turns: Sequence[SpokenTurn], at: int) -> SpokenTurn | None:
     return turns[at - 1] if at and not turns[at - 1].by_person else None
 
 
-def _is_acknowledged(turns: Sequence[SpokenTurn], at: int) -> bool:
+def _is_acknowledged(turns: Sequence[SpokenTurn], at: int, typed: str) -> bool:
+    """Return whether the agent's next turn accepts what the person said, or repeats it in a few words."""
     following = turns[at + 1] if at + 1 < len(turns) else None
-    return following is not None and not following.by_person and bool(_ACKNOWLEDGED.search(following.words.strip()))
+    if following is None or following.by_person:
+        return False
+    reply = _sentences(following.words)[:2]
+    if any(WORDS.acknowledges.search(each) for each in reply):
+        return True
+    repeated = stems_of(typed) & stems_of(" ".join(reply))
+    return len(repeated) >= 2 and len(following.words) < MAX_ECHO_CHARACTERS
 
 
 def _answers_agent(turns: Sequence[SpokenTurn], at: int) -> bool:
     """Return whether a turn follows a question or a proposal of the agent."""
     before = _before(turns, at)
-    return before is not None and (before.words.rstrip().endswith("?") or bool(_PROPOSAL.search(before.words)))
+    return before is not None and (before.words.rstrip().endswith("?") or bool(WORDS.proposal.search(before.words)))
 
 
 def _chosen(turns: Sequence[SpokenTurn], at: int, typed: str) -> Iterator[Statement]:
@@ -773,19 +433,42 @@ def _chosen(turns: Sequence[SpokenTurn], at: int, typed: str) -> Iterator[Statem
     before = _before(turns, at)
     if before is None or len(typed) > 200 or _QUESTION.search(typed):
         return
-    options = {each["key"].lower(): each["text"] for each in _OPTION.finditer(before.words)}
-    choice = _CHOICE.search(typed)
-    several = re.search(r"\d\s*(?:and|,|\+|to)\s*\d", typed)
-    if choice and not several and choice["key"].lower() in options and len(options) > 1:
-        text = f"{options[choice['key'].lower()].rstrip('.')} ({_shortened(typed)})"
+    options = {each["key"].lower(): each["text"].rstrip(" ,;.") for each in _OPTION.finditer(before.words)}
+    if key := _picked(typed, list(options)):
+        text = f"{options[key]} ({_shortened(typed)})"
         yield replace(_statement(text, "decision", at, turns[at]), owner=False)
-    elif _BARE_CHOICE.fullmatch(typed.strip(" .!")) and (proposed := _proposal(before.words)):
-        yield replace(_statement(proposed, "decision", at, turns[at], confidence=0.7), owner=False)
+    elif (
+        len(typed.split()) <= MAX_TERSE_WORDS
+        and WORDS.accepts.search(typed)
+        and (asked := _last_words_of_person(turns, at))
+        and WORDS.asks_choice.search(asked)
+        and (proposed := _proposal(before.words) or _first_answer(before.words, asked))
+    ):
+        text = f"{proposed} (on: {_shortened(asked)[:MAX_TOPIC_CHARACTERS]})"
+        yield replace(_statement(text, "decision", at, turns[at], confidence=0.7), owner=False)
+
+
+def _first_answer(words: str, asked: str) -> str:
+    """Return the sentence with which the agent answers a question of which of two to take; blank if it asks back."""
+    first = (_sentences(words) or [""])[0]
+    either = re.search(r"(?<!\w)or(?!\w)", asked)
+    return first if either and _QUESTION.search(asked) and not words.rstrip().endswith("?") else ""
+
+
+def _picked(typed: str, keys: Sequence[str]) -> str:
+    """Return which one of the options named *keys* a person picks; blank if none, or several."""
+    if len(keys) < 2 or re.search(r"\d\s*(?:and|,|\+|to)\s*\d", typed):
+        return ""
+    named, ordinal = _CHOICE.search(typed), _ORDINAL.search(typed)
+    if named:
+        return named["key"].lower() if named["key"].lower() in keys else ""
+    place = ORDINALS.index(ordinal["place"].lower()) if ordinal else len(keys)
+    return keys[place] if place < len(keys) else ""
 
 
 def _proposal(words: str) -> str:
     """Return the sentence of the agent that proposes something."""
-    return next((each for each in _sentences(words) if _PROPOSAL.search(each) and not each.endswith("?")), "")
+    return next((each for each in _sentences(words) if WORDS.proposal.search(each) and not each.endswith("?")), "")
 
 
 _TELLING: Final = regex(r"[\w`./-]{4,}")
@@ -794,7 +477,7 @@ _TELLING: Final = regex(r"[\w`./-]{4,}")
 def _with_context(content: str, turns: Sequence[SpokenTurn], at: int) -> tuple[str, bool]:
     """Return a short answer together with what it answers, and whether all of it was typed by the person."""
     before = _before(turns, at)
-    telling = [word for word in _TELLING.findall(content) if not _ACCEPTS.match(word)]
+    telling = [word for word in _TELLING.findall(content) if not WORDS.accepts.match(word)]
     if before is None or len(telling) > 8 or not _answers_agent(turns, at):
         return content, True
     asked = _proposal(before.words) or (_sentences(before.words) or [""])[-1]
@@ -812,7 +495,7 @@ def _with_context(content: str, turns: Sequence[SpokenTurn], at: int) -> tuple[s
 
 def _topic(content: str, turns: Sequence[SpokenTurn], at: int) -> str:
     """Return what a terse statement is about, from the person's words before it in the session."""
-    if len(_TELLING.findall(content)) > MAX_TERSE_WORDS or not at or turns[at - 1].by_person:
+    if len(_TELLING.findall(content)) > MAX_TERSE_WORDS // 2 or not at or turns[at - 1].by_person:
         return ""
     earlier = next(
         (typed for turn in reversed(turns[:at]) if turn.by_person and (typed := typed_words(turn.words))), ""
@@ -828,7 +511,7 @@ def _complaint(asked: str) -> str:
 def _takes_back(turn: SpokenTurn) -> bool:
     """Return whether a turn opens by taking back what was said before it."""
     words = turn.words.strip()
-    return bool(_RETRACTION.match(words) or _RETRACTION.match(_LEAD.sub("", words))) or bool(
+    return bool(WORDS.retraction.match(words) or WORDS.retraction.match(_LEAD.sub("", words))) or bool(
         re.match(r"(?:yeah,? |yes,? )?(?:i )?was (?:just )?(?:joking|kidding)", turn.words.strip(), re.IGNORECASE)
     )
 
@@ -853,22 +536,31 @@ def _of_agent(turns: Sequence[SpokenTurn], at: int) -> Iterator[Statement]:
                 marked.content, MARKED_TYPES.get(marked.type, "fact"), at, turn, confidence=marked.confidence
             )
     labelled = [each for each in sentences if _LABEL.match(each)]
-    if labelled and not _ACKNOWLEDGED.match(said):
+    if labelled and not WORDS.acknowledges.match(said):
         label = _LABEL.match(labelled[0])
         kind = _LABEL_TYPES.get(label["label"].lower() if label else "", "gotcha")
         content = " ".join(_LABEL.sub("", each) for each in labelled)
         yield _statement(content, kind, at, turn)
         return
-    declared = [each for each in sentences if _DECLARED.search(each) and not each.endswith("?")]
+    declared = [
+        each
+        for each in sentences
+        if (WORDS.decided.search(each) or "from now on" in each.lower()) and not each.endswith("?")
+    ]
     if declared:
-        kind = "decision" if _DECIDED.search(declared[0]) else "procedure"
+        kind = "decision" if WORDS.decided.search(declared[0]) else "procedure"
         yield _statement(" ".join(declared), kind, at, turn, confidence=0.7)
         return
     explains = _explains(said, asked, sentences)
     if explains:
         yield replace(_statement(explains, "gotcha", at, turn, confidence=0.7), topic=_complaint(asked))
         return
-    if asked and _ABOUT_PROJECT.search(asked) and "?" in turns_question(asked) and _SEEN_IN_PROJECT.search(said):
+    if (
+        asked
+        and WORDS.about_project.search(asked)
+        and "?" in turns_question(asked)
+        and WORDS.seen_in_project.search(said)
+    ):
         plain = [each for each in sentences if not each.endswith("?")]
         if plain and len(said) < 400:
             yield _statement(" ".join(plain[:3]), "fact", at, turn, confidence=0.7)
@@ -885,19 +577,14 @@ def turns_question(asked: str) -> str:
 
 def _explains(said: str, asked: str, sentences: Sequence[str]) -> str:
     """Return the cause and the remedy of something that went wrong; blank where the agent explains nothing."""
-    if len(said) < 60 or said.endswith("?") or _OPTION.search(said) or _ACKNOWLEDGED.match(said):
+    if len(said) < 60 or said.endswith("?") or _OPTION.search(said) or WORDS.acknowledges.match(said):
         return ""
-    cause, remedy = _CAUSE.search(said), _REMEDY.search(said)
-    troubled = bool(asked and _COMPLAINT.search(asked))
-    named = re.search(
-        r"(?<!\w)(?:cause|remedy|found it|there it is|that['\u2019]?s why|the cure|for that reason"
-        r"|good that you asked|the fix)(?!\w)",
-        said,
-        re.IGNORECASE,
-    )
-    if not (named or (troubled and cause)):
+    cause, remedy = WORDS.cause.search(said), WORDS.remedy.search(said)
+    troubled = bool(asked and WORDS.complaint.search(asked))
+    named = WORDS.named_cause.search(said)
+    if not (named or (troubled and (cause or remedy))):
         return ""
-    if not named and _PROPOSAL.search(said) and not remedy:
+    if not named and WORDS.proposal.search(said) and not remedy:
         return ""
     specific = re.search(r"`[^`]+`|\d|[a-z]_[a-z]|[A-Z]{2,}", said)
     kept = [each for each in sentences if len(_WORD.findall(each)) > 3]

@@ -62,8 +62,13 @@ _REVERSES: Final = regex(
     r"|undo)(?!\w)",
     re.IGNORECASE,
 )
+_MONTHS: Final = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _KINDS: Final = (
     ("day", regex(r"\b(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:days?)?\b(?! the)", re.IGNORECASE)),
+    (
+        "date",
+        regex(rf"\b\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTHS})\w*|\b(?:{_MONTHS})\w* \d{{1,2}}\b", re.IGNORECASE),
+    ),
     ("percent", regex(r"\b\d+(?:\.\d+)? ?(?:%|percent)", re.IGNORECASE)),
     ("hours", regex(r"\b\d+ ?(?:h|hours?|minutes?|min|seconds?|days?|weeks?)\b", re.IGNORECASE)),
     ("clock", regex(r"\b\d{1,2}:\d\d\b|\b\d{1,2} ?(?:am|pm)\b", re.IGNORECASE)),

@@ -1,5 +1,6 @@
 """Documents as the texts of their tokens: written in one row each, and searched as they are where there are few."""
 
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
@@ -22,6 +23,20 @@ def tokens_of(text: str) -> dict[str, tuple[str, ...]]:
     if not isinstance(text, str):
         return {}
     return {name: tuple(line.split(" ")) for name, line in zip(FIELDS, text.split("\n"), strict=False) if line}
+
+
+def packed(stem: str, exact: str) -> bytes:
+    """Return both texts of a document compressed: most exact forms are like their stems."""
+    return zlib.compress(f"{stem}\n{exact}".encode("utf-8", "surrogatepass"), 1)
+
+
+def unpacked(data: bytes) -> tuple[str, str]:
+    """Return the texts that `packed` was given; a ValueError says that *data* is something else."""
+    try:
+        lines = zlib.decompress(data).decode("utf-8", "surrogatepass").split("\n")
+        return "\n".join(lines[: len(FIELDS)]), "\n".join(lines[len(FIELDS) :])
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
 
 
 class TokenText(Struct, frozen=True):

@@ -20,7 +20,9 @@ Connection = sockets.socket
 UNIX = getattr(sockets, "AF_UNIX", sockets.AF_INET)
 CONNECT_TIMEOUT_SECONDS = 2.0
 SETTINGS_HEADER, PROJECT_HEADER, SESSION_HEADER = "recollect-settings", "recollect-project", "recollect-session"
-"""Headers that only the socket knows: how the caller would open the store, its project, its session in the recall log.
+FOLDER_HEADER, READS_HEADER = "recollect-folder", "recollect-reads"
+"""Headers that only the socket knows: how the caller would open the store, its project, its session in the recall log,
+the folder it works in, and whether it reads all projects.
 
 Their values are encoded by %XX.
 """

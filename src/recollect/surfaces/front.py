@@ -8,7 +8,9 @@ import os
 import sys
 
 from recollect.surfaces.client import (
+    FOLDER_HEADER,
     PROJECT_HEADER,
+    READS_HEADER,
     SESSION_HEADER,
     ConnectionLost,
     Exchange,
@@ -22,12 +24,16 @@ from recollect.version import __version__
 
 ONE_THREAD = frozenset({"search", "inject", "why", "related", "decisions", "changes", "how-it-works", "brief"})
 """Verbs that compare so little that starting the threads of the arithmetic takes longer than they save."""
+START_SERVER = "--start-server"
+"""The option of a hook that starts a server where there is none."""
 IDLE = "15m"
 """How long a server that a command started waits for the next command."""
 OK = 200
+ALL = "all"
+"""The scope that reads every project."""
 CHOICES = ("profile", "model", "reranker")
 """Options that say how to open a store; a server that opened it otherwise is not asked."""
-VALUED = frozenset({"--db", "--project", "--profile", "--model", "--reranker"})
+VALUED = frozenset({"--db", "--project", "--scope", "--profile", "--model", "--reranker"})
 """Options that may stand before a verb and take a value."""
 
 
@@ -38,7 +44,7 @@ def main() -> None:
     helps = "--help" in words or "-h" in words
     if verb == "mcp" and not helps:
         serve_mcp(words)
-    elif verb == "hook" and not helps:
+    elif verb == "hook" and not helps and option(words, "--last") is None:
         answer_hook(words)
         _end(0)
     else:
@@ -134,11 +140,17 @@ def running_server(db: str, daemon: str) -> ServerAddress | None:
     if daemon not in ("use", "auto"):
         return None
     address = find_server(db, version=__version__)
-    if address is None and daemon == "auto" and os.path.isfile(os.path.expanduser(db)):  # noqa: PTH111, PTH113
+    if address is None and daemon == "auto":
+        start_server(db)
+    return address
+
+
+def start_server(db: str) -> None:
+    """Start a server of *db*, if there is such a store; nobody waits for it."""
+    if os.path.isfile(os.path.expanduser(db)):  # noqa: PTH111, PTH113
         from recollect.surfaces.children import start_child  # noqa: PLC0415  (few start one)
 
         start_child("recollect", "serve", "--no-http", "--idle", IDLE, db=db)
-    return address
 
 
 def _project(words: list[str]) -> str | None:
@@ -158,8 +170,14 @@ def _absolute(value: str) -> str:
     return os.path.abspath(os.path.expanduser(value))  # noqa: PTH100, PTH111
 
 
-def _headers(choices: dict[str, str], project: str | None) -> dict[str, str]:
-    return settings_header(choices) | ({PROJECT_HEADER: encoded(project)} if project else {})
+def _headers(choices: dict[str, str], project: str | None, reads: str) -> dict[str, str]:
+    named = {PROJECT_HEADER: encoded(project)} if project else {}
+    return settings_header(choices) | named | ({READS_HEADER: reads} if reads else {})
+
+
+def _reads(words: list[str]) -> str:
+    """Return "all" if the command reads every project, blank if it reads that of its folder."""
+    return ALL if option(words, "--scope") == ALL else ""
 
 
 # --- MCP ------------------------------------------------------------------------------------
@@ -170,7 +188,9 @@ def serve_mcp(words: list[str]) -> None:
     try:
         db, daemon = chosen(words)
         project, choices = _project(words), _choices(words)
-        headers = {**_headers(choices, project), SESSION_HEADER: f"mcp-{os.urandom(4).hex()}"}
+        folder = "" if project else _work_folder()
+        session = f"mcp-{os.urandom(4).hex()}"
+        headers = {**_headers(choices, project, _reads(words)), SESSION_HEADER: session, FOLDER_HEADER: encoded(folder)}
         address = running_server(db, daemon)
         attached = None if address is None else send(address, "GET", "/attached", headers=headers)
         if address is not None and attached is not None and _accepted(attached):
@@ -180,11 +200,18 @@ def serve_mcp(words: list[str]) -> None:
             return
         from recollect.surfaces.serve.mcp_stdio import serve_alone  # noqa: PLC0415
 
-        serve_alone(db, project=project, session=headers[SESSION_HEADER], choices=choices)
+        caller = {"project": project, "folder": folder, "mcp_session": session, "reads_all": bool(_reads(words))}
+        serve_alone(db, caller=caller, choices=choices)
     except Exception as error:  # noqa: BLE001  (wrong settings are reported in one line)
         from recollect.surfaces.cli import complain  # noqa: PLC0415
 
         complain(error)
+
+
+def _work_folder() -> str:
+    """Return the folder that an agent works in; blank where a client started this program in no project's folder."""
+    folder = os.getcwd()  # noqa: PTH109
+    return "" if folder in (os.path.expanduser("~"), os.path.abspath(os.sep)) else folder  # noqa: PTH100, PTH111
 
 
 def _accepted(attached: Exchange) -> bool:
@@ -213,14 +240,19 @@ def answer_hook(words: list[str]) -> None:
 
 def _hook_output(words: list[str], event: bytes) -> bytes:
     db, daemon = chosen(words)
+    daemon = "auto" if daemon == "use" and START_SERVER in words else daemon
     project, choices = _project(words), _choices(words)
     debug = "--debug" in words  # a server would keep its reasons to itself
     address = None if debug else running_server(db, daemon)
-    headers = _headers(choices, project)
+    headers = _headers(choices, project, _reads(words))
     sent = None if address is None else send(address, "POST", "/hook", body=event, headers=headers)
     output = None if sent is None else _output(sent)
     if output is not None:
         return output
+    if daemon == "auto" and not debug:
+        if address is not None:
+            start_server(db)  # the one that wrote this address has ended
+        choices["model"] = "none"  # words alone answer at once; the server has the model for the next prompt
     gc.disable()
     from recollect.recollection import open as open_recollection  # noqa: PLC0415
     from recollect.surfaces.cli import loaded  # noqa: PLC0415
@@ -229,7 +261,9 @@ def _hook_output(words: list[str], event: bytes) -> bytes:
     loaded()
     report = _report if debug else ignore
     with open_recollection(db, project=project, **choices) as opened:  # type: ignore[arg-type]
-        hooked = answer(read_event(event.decode("utf-8", "replace"), report), opened, report)
+        hooked = answer(
+            read_event(event.decode("utf-8", "replace"), report), opened, report, reads_all=bool(_reads(words))
+        )
     keep_later(hooked, db=db)
     return hooked.output.encode("utf-8", "backslashreplace")
 

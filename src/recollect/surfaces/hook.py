@@ -80,7 +80,7 @@ def _notified(event: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def answer(event: Mapping[str, Any], db: Recollection, report: Report = ignore) -> Hooked:
+def answer(event: Mapping[str, Any], db: Recollection, report: Report = ignore, *, reads_all: bool = False) -> Hooked:
     """Return what to do about *event*; *report* takes the reason where that is nothing."""
     name = str(event.get("hook_event_name") or "")
     kind = NAMES.get(name, name)
@@ -90,9 +90,9 @@ def answer(event: Mapping[str, Any], db: Recollection, report: Report = ignore) 
         return Hooked()
     _report_folder(event, report)
     if kind == STARTS:
-        return _told(name, lambda: _brief(event, db), report)
+        return _told(name, lambda: _brief(event, _reader(event, db, reads_all=reads_all)), report)
     if kind == ASKS and event.get("source") not in MACHINE_MADE:
-        return _told(name, lambda: _inject(event, db, report), report)
+        return _told(name, lambda: _inject(event, _reader(event, db, reads_all=reads_all), report), report)
     if kind in ENDS and not event.get("stop_hook_active"):
         return _kept(event, db, report)
     report(f"nothing to do: {'no person wrote this prompt' if kind == ASKS else 'the hook runs already'}")
@@ -122,7 +122,7 @@ def _told(name: str, tell: Callable[[], str], report: Report) -> Hooked:
 
 
 def _brief(event: Mapping[str, Any], db: Recollection) -> str:
-    return _of_folder(event, db).brief(session=_session(event), budget=BUDGET).text
+    return db.brief(session=_session(event), budget=BUDGET).text
 
 
 def _inject(event: Mapping[str, Any], db: Recollection, report: Report) -> str:
@@ -130,9 +130,7 @@ def _inject(event: Mapping[str, Any], db: Recollection, report: Report) -> str:
     if not isinstance(prompt, str) or not prompt.strip():
         report("the event has no prompt")
         return ""
-    return (
-        _of_folder(event, db).remind(prompt[:2000], recent=_recent(event), session=_session(event), budget=BUDGET).text
-    )
+    return db.remind(prompt[:2000], recent=_recent(event), session=_session(event), budget=BUDGET).text
 
 
 def _recent(event: Mapping[str, Any]) -> tuple[str, ...]:
@@ -157,9 +155,9 @@ def _spoken(line: bytes) -> str:
         return ""
 
 
-def _of_folder(event: Mapping[str, Any], db: Recollection) -> Recollection:
-    """Return the store as a session may read it: the project that it also writes to, and no other."""
-    return db.in_project(_project(event, db) or DEFAULT)
+def _reader(event: Mapping[str, Any], db: Recollection, *, reads_all: bool) -> Recollection:
+    """Return the store as a session reads it: the project that it also writes to, or all of them."""
+    return db if reads_all else db.in_project(_project(event, db) or DEFAULT)
 
 
 def _kept(event: Mapping[str, Any], db: Recollection, report: Report) -> Hooked:

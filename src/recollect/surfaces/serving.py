@@ -4,20 +4,27 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from recollect.errors import InputError, StoreError
 from recollect.operations.tokens import seconds_of
+from recollect.recall import hook_log
+from recollect.render import text
+from recollect.render.terminal import visible_line
 from recollect.settings import absolute_path, is_path, read_settings
 from recollect.stores.choice import shown_address
 from recollect.surfaces.children import start_child
 from recollect.surfaces.cli import GLOBAL, chosen_options, open_chosen, require_store
 from recollect.surfaces.client import ConnectionLost, ServerAddress, find_server, read_address, send
+from recollect.surfaces.front import IDLE
 from recollect.surfaces.install.commands import install, uninstall
 from recollect.version import __version__
+
+if TYPE_CHECKING:
+    from recollect.recollection import Recollection
 
 STARTING: Final = 30.0
 """How many seconds a server may take to start."""
@@ -117,7 +124,13 @@ def _status_text(told: Mapping[str, Any]) -> str:
     )
 
 
+SCOPE: Final = click.option(
+    "--scope", type=click.Choice(["project", "all"]), default="project", help="read the project of the folder, or all"
+)
+
+
 @click.command()
+@SCOPE
 def mcp(**_: Any) -> None:
     """Serve MCP on standard input and output: the command for an agent's configuration."""
     from recollect.surfaces.front import serve_mcp  # noqa: PLC0415
@@ -126,12 +139,30 @@ def mcp(**_: Any) -> None:
 
 
 @click.command()
+@SCOPE
+@click.option("--start-server", is_flag=True, help=f"start a server where none runs; it ends after {IDLE} idle")
+@click.option("--last", type=int, metavar="N", help="show the last N prompts: what was injected, or why nothing was")
 @click.option("--debug", is_flag=True, help="say what went wrong; else a hook that fails is silent")
-def hook(**_: Any) -> None:
+def hook(last: int | None, **given: Any) -> None:
     """Answer the hook event of a coding agent on standard input: what to know goes out, what was said is kept."""
+    if last is not None:
+        with open_chosen(chosen_options(given)) as db:
+            click.echo("\n".join(_last_given(db, last)) or "No prompts yet.")
+        return
     from recollect.surfaces.front import answer_hook  # noqa: PLC0415
 
     answer_hook(sys.argv[1:])
+
+
+def _last_given(db: "Recollection", count: int) -> Iterator[str]:
+    """Yield the lines about the last *count* prompts: when, which memories they were given and why, or why none."""
+    for entry in hook_log.last(db.store, count):
+        given = {int(row): why for row, why in entry.get("given", {}).items()}
+        said = "" if given else f": nothing, {entry['silent']}"
+        yield visible_line(f"{entry['at']}  {entry['project'] or 'all projects'}  session {entry['session'][:8]}{said}")
+        held = db.store.load(list(given), scope=db.scope)
+        for row, why in given.items():
+            yield visible_line(f"  {text.one_line(held[row]) if row in held else f'#{row} (erased)'}  <- {why}")
 
 
 COMMANDS: Final[Mapping[str, click.Command]] = {

@@ -14,9 +14,9 @@ from recollect import InputError, Memory, Recollection, StoreError
 from recollect.errors import RowDamaged, StoreDamaged
 from recollect.stores.sql import rebuild as rebuilding
 from recollect.stores.sqlite import open_sqlite
+from recollect.stores.sqlite.engine import PAGE_BYTES as PAGE
 from recollect.text.analyser import ANALYSER, analyse
 
-PAGE = 4096
 TRUTH = ("memory", "wording", "event", "fact", "vector")
 
 
@@ -99,7 +99,7 @@ def answers(db: Recollection) -> list[list[int]]:
         ("update minhash set key = key + 1 where memory_id = 3", "1 memories are not indexed"),
         ("update document set stem_length = stem_length + 1 where id = 3", "1 memories are not indexed"),
         ("delete from tokens where id = 3", "1 memories are not indexed"),
-        ("update tokens set exact = replace(exact, 'queue', 'quay') where id = 3", "1 memories are not indexed"),
+        ("update tokens set stem = (select stem from tokens where id = 4) where id = 3", "1 memories are not indexed"),
         ("insert into tokens values (999, 1, 'thing17', 'thing17')", "1 memories are not indexed"),
         ("update fact set memory_id = 99", "1 facts of memories that are gone"),
     ],
@@ -327,7 +327,7 @@ def test_recover_saves_the_rows_around_a_damaged_page(tmp_path: Path) -> None:
             page for (page,) in db.execute("select pageno from dbstat where name = 'memory' and pagetype = 'leaf'")
         ]
     held = bytearray(path.read_bytes())
-    for page in (pages[5], pages[20]):
+    for page in (pages[5], pages[10]):
         held[(page - 1) * PAGE : page * PAGE] = bytes(PAGE)
     path.write_bytes(held)
 

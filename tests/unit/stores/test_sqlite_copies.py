@@ -4,6 +4,7 @@ import gzip
 import os
 import stat
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -15,6 +16,7 @@ from recollect.records import ALL_PROJECTS, NO_FILTER, EmbeddedMemory, Generatio
 from recollect.stores.choice import is_store_file
 from recollect.stores.contract import Store
 from recollect.stores.sqlite import copies, open_sqlite
+from recollect.stores.sqlite.engine import PAGE_BYTES as PAGE
 from recollect.vectors import pack
 
 OLDEST = Path(__file__).parents[2] / "faults" / "oldest.db.gz"
@@ -72,11 +74,14 @@ def test_writers_go_on_beside_a_backup_and_it_never_begins_anew(
 def test_a_damaged_store_gives_no_backup_under_a_good_name(tmp_path: Path) -> None:
     store = filled(tmp_path / "notes.db", 500)
     store.close()
-    size = (tmp_path / "notes.db").stat().st_size
+    with closing(apsw.Connection(str(tmp_path / "notes.db"))) as db:
+        pages = [
+            page for (page,) in db.execute("select pageno from dbstat where name = 'memory' and pagetype = 'leaf'")
+        ]
     with (tmp_path / "notes.db").open("r+b") as file:
-        for page in range(20, size // 4096, 3):
-            file.seek(page * 4096)
-            file.write(os.urandom(4096))
+        for page in pages:
+            file.seek((page - 1) * PAGE)
+            file.write(os.urandom(PAGE))
     damaged = open_sqlite(tmp_path / "notes.db", plain)
 
     with pytest.raises(StoreDamaged, match="no backup was written"):
@@ -182,8 +187,8 @@ def test_a_damaged_backup_is_refused_and_the_store_stays(tmp_path: Path) -> None
     store = filled(tmp_path / "notes.db", 500)
     store.backup(tmp_path / "copy.db")
     with (tmp_path / "copy.db").open("r+b") as file:
-        file.seek(30 * 4096)
-        file.write(bytes(8 * 4096))
+        file.seek(30 * PAGE)
+        file.write(bytes(8 * PAGE))
 
     with pytest.raises(StoreDamaged, match=r"copy\.db"):
         store.restore_backup(tmp_path / "copy.db", aside=tmp_path / "aside.db")
@@ -211,8 +216,8 @@ def test_a_damaged_store_is_replaced_and_kept_aside_as_it_is(tmp_path: Path) -> 
     store.backup(tmp_path / "copy.db")
     store.close()
     with (tmp_path / "notes.db").open("r+b") as file:
-        file.seek(30 * 4096)
-        file.write(os.urandom(8 * 4096))
+        file.seek(30 * PAGE)
+        file.write(os.urandom(8 * PAGE))
     damaged = open_sqlite(tmp_path / "notes.db", plain)
 
     damaged.restore_backup(tmp_path / "copy.db", aside=tmp_path / "aside.db")

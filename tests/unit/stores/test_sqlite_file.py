@@ -28,6 +28,7 @@ from recollect.stores.sql.engine import Session
 from recollect.stores.sqlite import open_sqlite
 from recollect.stores.sqlite.copies import APPLICATION
 from recollect.stores.sqlite.engine import SqliteEngine, migrations
+from recollect.stores.token_text import unpacked
 from recollect.vectors import pack
 
 SCHEMA = Path(__file__).parents[3] / "src/recollect/stores/sqlite/schema.sql"
@@ -69,8 +70,9 @@ def test_scores_equal_the_bm25_of_fts5_to_rounding(tmp_path: Path, words: tuple[
     sql = f"select rowid, -bm25(stem, {own}) from stem where stem match ? order by 2 desc, 1"
     with apsw.Connection(str(tmp_path / "a.db")) as db:
         db.execute(f"create virtual table temp.stem using fts5 ({', '.join(FIELDS)})")
-        for row, text in db.execute("select id, stem from tokens").fetchall():
-            db.execute(f"insert into stem values ({', '.join('?' * len(FIELDS))})", tuple(text.split("\n")))
+        for row, data in db.execute("select id, stem from tokens").fetchall():
+            stem, _ = unpacked(data)
+            db.execute(f"insert into stem values ({', '.join('?' * len(FIELDS))})", tuple(stem.split("\n")))
             assert db.last_insert_rowid() == row
         theirs = db.execute(sql, (match,)).fetchall()
     assert [match.id for match in ours] == [row for row, _ in theirs]

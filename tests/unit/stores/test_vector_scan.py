@@ -97,6 +97,12 @@ def test_a_large_store_is_scanned_by_codes_and_ranked_by_vectors(store: SqlStore
     assert [one.top[0] for one in found] == [two.top[0] for two in exact]
 
 
+def test_vectors_that_have_codes_are_kept_once(store: SqlStore, vectors: Any) -> None:
+    (folder,) = segments(store)
+
+    assert not any(vectors[9].tobytes() in each.read_bytes() for each in folder.iterdir())
+
+
 @pytest.fixture(scope="module")
 def spiky() -> Any:
     """Vectors of which a few dimensions are all but the same large number, as some models make them."""
@@ -135,22 +141,11 @@ def test_codes_that_missed_some_are_tried_again_only_with_twice_as_many_rows(tmp
     assert tried == [[1_100], [1_100], [2 * ROWS]]
 
 
-def test_a_segment_says_how_many_rows_its_codes_must_bring(store: SqlStore, vectors: Any) -> None:
-    (width,) = told(store, "width")
-    (folder,) = segments(store)
-    header = json.loads((folder / "header.json").read_text(encoding="utf-8"))
-    (folder / "header.json").write_text(json.dumps({key: header[key] for key in header if key != "width"}))
-    older = opened(store.engine.segments.with_name("notes.db"))
-
-    assert width > 0
-    assert ask(older, vectors[5]).top == ask(store, vectors[5], exact=True).top
-
-
 def told(store: SqlStore, key: str) -> list[int]:
     """Return what the headers of the segments in use tell of the codes of their passages."""
     with store.engine.session() as session:
         names = [name for (name,) in session.rows("select name from vector_segment order by upto")]
-    headers = (store.engine.segments / "vectors" / name / "header.json" for name in names)
+    headers = (store.engine.segments / "vectors" / name / "header" for name in names)
     return [json.loads(each.read_text(encoding="utf-8"))[key]["plain"] for each in headers]
 
 
@@ -276,7 +271,7 @@ def test_without_the_library_every_vector_is_compared(store: SqlStore, vectors: 
     assert found == str(expected)
 
 
-@pytest.mark.parametrize("name", ["header.json", "plain", "ids", "plain.codes"])
+@pytest.mark.parametrize("name", ["header", "arrays", "plain.codes"])
 def test_a_damaged_segment_is_ignored_told_of_and_made_anew(store: SqlStore, vectors: Any, name: str) -> None:
     expected = ask(store, vectors[5], exact=True).top
     store.close()
@@ -294,9 +289,9 @@ def test_a_damaged_segment_is_ignored_told_of_and_made_anew(store: SqlStore, vec
 
 def test_a_byte_that_changed_is_told_by_a_deep_check(store: SqlStore) -> None:
     (folder,) = segments(store)
-    held = bytearray((folder / "plain").read_bytes())
-    held[100] ^= 1
-    (folder / "plain").write_bytes(held)
+    held = bytearray((folder / "plain.codes").read_bytes())
+    held[-100] ^= 1
+    (folder / "plain.codes").write_bytes(held)
 
     assert [line for line in store.check(deep=True) if "of vectors is damaged" in line] != []
 
@@ -391,7 +386,9 @@ def in_another_process(store: SqlStore, query: Any, before: str = "") -> str:
     return told.stdout.strip()
 
 
-def test_a_new_process_maps_what_another_sealed_and_loads_no_library_for_few(store: SqlStore, vectors: Any) -> None:
+def test_a_new_process_maps_what_another_sealed_and_loads_no_library_for_few(tmp_path: Path, vectors: Any) -> None:
+    store = opened(tmp_path / "notes.db", Sizes(sealed=1_024))
+    put(store, noted(store, ROWS), vectors)
     expected = [hit.id for hit in ask(store, vectors[2], limit=5).top]
 
     found = in_another_process(store, vectors[2])

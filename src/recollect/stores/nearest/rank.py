@@ -2,7 +2,7 @@
 
 A table without codes, or of a store that is not large, is compared row by row, and the answer is exact: float32
 products are off by less than a margin that is kept below the last one wanted. A table with codes brings more than are
-wanted by its codes first, so many that they miss one in some thousands.
+wanted by its codes first, so many that they miss one in some thousands; their vectors are read from the rows.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,14 +14,16 @@ import numpy as np
 from msgspec import Struct
 
 from recollect.records import IndexHit
-from recollect.stores.nearest.codes import Selector
-from recollect.stores.nearest.table import Block, Table
+from recollect.stores.nearest.codes import Selector, portions
+from recollect.stores.nearest.table import Block, Read, Table
 from recollect.vectors import DIGITS
 
 SPARE: Final = 16
 """How many passages more than wanted are looked at first: some are of the same memory."""
 LARGE: Final = 250_000
 """Of more rows the codes bring twice as many."""
+MANY: Final = 4_096
+"""Of more rows the vectors are not kept while they are compared."""
 FEWEST: Final = 100
 """So many are always taken to be wanted."""
 MARGIN: Final = 1e-4
@@ -34,6 +36,15 @@ Passages: TypeAlias = tuple[Any, Any, Any, Any]
 
 _hit: Callable[[Any], IndexHit] = partial(tuple.__new__, IndexHit)
 """A hit from all its fields; `IndexHit._make` takes twice as long."""
+
+
+class Query(Struct, frozen=True, kw_only=True):
+    """A vector that is asked about, and how the vectors of passages are read."""
+
+    vector: Any
+    read: Read
+    is_exact: bool = False
+    """Whether codes are left aside."""
 
 
 class Admission(Struct, frozen=True, kw_only=True):
@@ -63,11 +74,11 @@ class Pool(Struct, frozen=True, kw_only=True):
         """Return the memories of the rows that reach *least*."""
         return self.column.memories(self._reaching(least)[1])
 
-    def passages(self, query: Any, least: float) -> Passages:
+    def passages(self, query: Query, least: float) -> Passages:
         """Return the passages that reach *least*, with their cosines."""
         kept, rows = self._reaching(least)
-        vectors = self.column.vectors(rows) if self.vectors is None else self.vectors[kept]
-        return self.column.passages(rows, _cosines(vectors, query))
+        vectors = self.column.vectors(rows, query) if self.vectors is None else self.vectors[kept]
+        return self.column.passages(rows, _cosines(vectors, query.vector))
 
     def _reaching(self, least: float) -> tuple[Any, Any]:
         """Return which of these rows reach *least*, and which rows of the table that are."""
@@ -97,33 +108,44 @@ class Column:
         self._hidden = None if few or admitted is None else np.flatnonzero(~admitted)
         self._selector: Selector | None = None
 
+    def _in_block(self, rows: Any) -> Any:
+        return rows if self._rows is None else self._rows[rows]
+
     def memories(self, rows: Any) -> Any:
         """Return the memories of *rows* of this table."""
-        return self._block.memories[rows if self._rows is None else self._rows[rows]]
+        return self._block.memories[self._in_block(rows)]
 
-    def vectors(self, rows: Any) -> Any:
+    def vectors(self, rows: Any, query: Query) -> Any:
         """Return the vectors of *rows* of this table."""
-        return self._table.rows(rows)
+        if self._table.vectors is not None:
+            return self._table.vectors[rows]
+        return query.read(self._block.ids[self._in_block(rows)], self._rows is not None)
 
     def passages(self, rows: Any, cosines: Any) -> Passages:
         """Return *rows* of this table as passages."""
-        return _passages(self._block, rows if self._rows is None else self._rows[rows], cosines)
+        return _passages(self._block, self._in_block(rows), cosines)
 
-    def guess(self, query: Any, depth: int) -> tuple[Any, Any] | None:
+    def guess(self, query: Query, depth: int) -> tuple[Any, Any] | None:
         """Return *depth* rows that seem nearest by their codes, and how near; None where all can be compared."""
         codes = self._table.codes() if self.count > depth else None
-        return None if codes is None else codes.candidates(query, self._marked(), depth)
+        return None if codes is None else codes.candidates(query.vector, self._marked(), depth)
 
-    def compare(self, query: Any, rows: Any) -> "Pool":
-        """Return the products of *rows*."""
-        vectors = self._table.rows(rows)
-        return Pool(column=self, rows=rows, scores=vectors @ query, vectors=vectors)
+    def compare(self, query: Query, rows: Any) -> "Pool":
+        """Return the products of *rows*; of many the vectors are let go of."""
+        if len(rows) > MANY:
+            products = [self.vectors(rows[part], query) @ query.vector for part in portions(len(rows))]
+            return Pool(column=self, rows=rows, scores=np.concatenate(products))
+        vectors = self.vectors(rows, query)
+        return Pool(column=self, rows=rows, scores=vectors @ query.vector, vectors=vectors)
 
-    def compare_all(self, query: Any) -> "Pool":
+    def compare_all(self, query: Query) -> "Pool":
         """Return the products of all rows that are admitted."""
         if self._chosen is not None:
             return self.compare(query, self._chosen)
-        scores = self._table.vectors @ query
+        if self._table.vectors is None:
+            every = np.arange(len(self._table))
+            return self.compare(query, every if self._admitted is None else every[self._admitted])
+        scores = self._table.vectors @ query.vector
         if self._hidden is not None:
             scores[self._hidden] = -np.inf
         return Pool(column=self, rows=None, scores=scores)
@@ -149,13 +171,13 @@ def columns(admissions: Sequence[Admission], *, in_context: bool) -> list[Column
     return [each for each in found if each.count]
 
 
-def nearest(among: Sequence[Column], query: Any, limit: int, *, quantised: bool, alone: bool) -> Nearest:
+def nearest(among: Sequence[Column], query: Query, limit: int, *, alone: bool) -> Nearest:
     """Return the passages of at least *limit* memories, if there are so many, and among them the nearest so many.
 
     *alone* says that no two rows are of one memory.
     """
     total = sum(each.count for each in among)
-    width = max((each.width for each in among), default=0) if quantised else 0
+    width = 0 if query.is_exact else max((each.width for each in among), default=0)
     depth = width * (1 + (total > LARGE)) * max(FEWEST, limit + SPARE) if width else total
     while True:
         pools, is_guessed = _pools(among, query, depth)
@@ -166,7 +188,7 @@ def nearest(among: Sequence[Column], query: Any, limit: int, *, quantised: bool,
         depth *= 4
 
 
-def _pools(among: Sequence[Column], query: Any, depth: int) -> tuple[list[Pool], bool]:
+def _pools(among: Sequence[Column], query: Query, depth: int) -> tuple[list[Pool], bool]:
     """Compare all rows of small tables, and of the others the *depth* rows that seem nearest by their codes, if any."""
     guesses = [(each, each.guess(query, depth)) for each in among]
     pools = [each.compare_all(query) for each, guess in guesses if guess is None]
@@ -223,14 +245,14 @@ def _below(least: float, margin: float) -> float:
 # --- who speaks for a memory ------------------------------------------------------------------
 
 
-def speakers(admissions: Sequence[Admission], query: Any, memories: Any, *, in_context: bool) -> list[Passages]:
+def speakers(admissions: Sequence[Admission], query: Query, memories: Any, *, in_context: bool) -> list[Passages]:
     """Return the passages of *memories* that are admitted, with their cosines."""
     parts = []
     for each in admissions:
         rows = each.rows_of(memories)
         if len(rows):
-            vectors = each.block.vectors(rows, in_context=in_context)
-            parts.append(_passages(each.block, rows, _cosines(vectors, query)))
+            vectors = each.block.vectors(rows, query.read, in_context=in_context)
+            parts.append(_passages(each.block, rows, _cosines(vectors, query.vector)))
     return parts
 
 

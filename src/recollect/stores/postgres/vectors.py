@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, cast
 from psycopg import DataError, adapters, pq
 from psycopg.adapt import Dumper
 
-from recollect.records import IndexHit, Passage, Scope, VectorHits
+from recollect.records import IndexHit, VectorHits
 from recollect.stores.sql.engine import OPEN, Admitted, Clause, Engine, Session, VectorQuestion
 from recollect.stores.sql.failures import Failures
 from recollect.vectors import matrix, unpack
@@ -71,18 +71,6 @@ class HalfPrecisionScan:
         self._few, self._graph = few, graph
         self._walked: set[tuple[int, str]] = set()
         self._failures = Failures("building the graph of vectors")
-
-    def passages(
-        self,
-        generation: int,  # noqa: ARG002
-        stamp: int,  # noqa: ARG002
-        memories: Sequence[int],  # noqa: ARG002
-        *,
-        scope: Scope,  # noqa: ARG002
-        version: int,  # noqa: ARG002
-    ) -> Mapping[int, tuple[Passage, ...]]:
-        """Return nothing: the vectors are where the rows are."""
-        return {}
 
     def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
         """Return the nearest among the memories that are *admitted*."""

@@ -16,8 +16,6 @@ from recollect.stores.segments.rows import BLANK, COLUMNS, ColumnKind, IndexRow,
 from recollect.stores.segments.sorting import narrow, places_by, runs_of, starts_of
 
 WIDTH: Final = len(FIELDS)
-DENSE: Final = 16
-"""A term in more than one of so many rows is kept by row as well."""
 CHUNK: Final = 1 << 20
 """How many postings are looked at at once."""
 NAMED: Final = 2
@@ -89,7 +87,7 @@ def _index(texts: Sequence[str], form: Form) -> dict[str, NDArray[Any]]:
     order = np.flatnonzero(tokens)[places_by(numbers[tokens], len(terms))]
     found = _postings(numbers[order].astype(np.int64) * (count * WIDTH) + place[order], len(terms), count)
     extra = (
-        _pairs(numbers, marks, row, field, order, len(terms))
+        _pairs(numbers, marks, row, field, order, count, len(terms))
         if form == "stem"
         else _running(numbers, marks, row, field, count, len(terms))
     )
@@ -140,7 +138,7 @@ def _postings(keys: Whole, terms: int, rows: int) -> dict[str, NDArray[Any]]:
     term = held // max(1, rows)
     return {
         "pointers": starts_of(np.bincount(term, minlength=terms)),
-        "rows": (held - term * rows).astype(np.int32),
+        "rows": narrow(held - term * rows, rows),
         "codes": codes,
         "combos": combos,
     }
@@ -165,38 +163,26 @@ def _combined(counts: Whole, field: Whole, firsts: Whole) -> tuple[Rows, NDArray
     return combos, narrow(distinct.searchsorted(packed), len(combos))
 
 
-def _pairs(numbers: Rows, marks: Mask, row: Whole, field: Whole, order: Whole, terms: int) -> dict[str, NDArray[Any]]:
+def _pairs(
+    numbers: Rows, marks: Mask, row: Whole, field: Whole, order: Whole, count: int, terms: int
+) -> dict[str, NDArray[Any]]:
     """Return which stems follow each other in a title or a body; *order* is that of the tokens by their terms."""
     both = np.zeros(len(marks), dtype=np.bool_)
     both[1:] = ~marks[:-1] & ~marks[1:] & (field[:-1] < NAMED)
     second = order[both[order]]
     second = second[places_by(numbers[second - 1], terms)]
     ahead, behind, held = numbers[second - 1].astype(np.int64), numbers[second], row[second]
-    pair = ahead * terms + behind
-    firsts, _ = runs_of(pair)
-    fresh = np.ones(len(pair), dtype=np.bool_)
-    fresh[1:] = (pair[1:] != pair[:-1]) | (held[1:] != held[:-1])
-    starts = np.flatnonzero(fresh)
-    sizes = np.diff(starts.searchsorted(firsts), append=len(starts))
-    distinct = ahead[firsts], narrow(behind[firsts], terms)
-    return pair_arrays(*distinct, terms, sizes, held[starts], np.diff(starts, append=len(pair)))
+    return pair_arrays(ahead, behind, held, terms, count)
 
 
 def pair_arrays(
-    ahead: NDArray[Any],
-    behind: NDArray[Any],
-    terms: int,
-    sizes: Whole,
-    rows: NDArray[Any],
-    counts: NDArray[Any],
+    ahead: NDArray[Any], behind: NDArray[Any], rows: NDArray[Any], terms: int, count: int
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays of pairs: the first and the second of each, how many rows each has, and those."""
+    """Return the arrays of pairs, of which each occurrence has its first term, its second and its row."""
     return {
         "pair.firsts": narrow(starts_of(np.bincount(ahead, minlength=terms)), len(ahead) + 1),
-        "pair.seconds": behind,
-        "pair.pointers": narrow(starts_of(sizes), len(rows) + 1),
-        "pair.rows": rows.astype(np.int32),
-        "pair.counts": narrow(counts, int(counts.max(initial=0)) + 1),
+        "pair.seconds": narrow(behind, terms),
+        "pair.rows": narrow(rows, count),
     }
 
 
@@ -217,34 +203,19 @@ def form_arrays(form: Form, terms: Sequence[str], found: dict[str, NDArray[Any]]
     named = (found["combos"][:, :NAMED].sum(axis=1) > 0)[found["codes"]]
     more = {
         "keys": keys_of(*spelt),
-        "chars": signatures.lengths(*spelt),
-        "letters": signatures.letters(*spelt),
-        "digraphs": signatures.digraphs(*spelt),
         "named": np.diff(starts_of(named)[found["pointers"]]).astype(np.int32),
     }
+    if form == "exact":  # the form that words are looked for by how they are spelt
+        more |= {name: make(*spelt) for name, make in signatures.ALL.items()}
     return block | {f"{form}.{name}": values for name, values in (found | more | bounds(found)).items()}
 
 
 def bounds(found: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return what postings are worth by the usual measure, and of terms in many rows by row as well."""
-    rows, codes, pointers, lengths = (found[name] for name in ("rows", "codes", "pointers", "lengths"))
+    """Return what postings are worth by the usual measure."""
+    rows, codes, lengths = (found[name] for name in ("rows", "codes", "lengths"))
     counts, average = found["combos"] @ np.array(USUAL.weights), average_of(lengths)
     worth = np.empty(len(rows), dtype=np.uint8)
     for at in range(0, len(rows), CHUNK):
         here = slice(at, at + CHUNK)
         worth[here] = impacts(counts[codes[here]], lengths[rows[here]], USUAL, average)
-    terms = np.flatnonzero(np.diff(pointers) * DENSE > len(lengths)).astype(np.int32)
-    dense = np.zeros((len(terms), len(lengths)), dtype=np.uint8)
-    none = len(found["combos"])
-    marks = np.full((len(terms), len(lengths)), none, dtype=np.min_scalar_type(none))
-    for line, mark, term in zip(dense, marks, terms.tolist(), strict=True):
-        here = slice(int(pointers[term]), int(pointers[term + 1]))
-        line[rows[here]] = worth[here]
-        mark[rows[here]] = codes[here]
-    return {
-        "average": np.array([average]),
-        "impacts": worth,
-        "dense.terms": terms,
-        "dense.impacts": dense,
-        "dense.codes": marks,
-    }
+    return {"average": np.array([average]), "impacts": worth}

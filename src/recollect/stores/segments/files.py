@@ -1,4 +1,4 @@
-"""A part as two files of a folder: a header that says what is where, and the arrays one after another.
+"""Arrays as two files of a folder: a header that says what is where, and the arrays one after another.
 
 Numbers are little-endian, arrays begin at multiples of 64 bytes. Opening maps the arrays and reads the header alone.
 """
@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from recollect.files import open_regular, read_at, read_regular
 from recollect.stores.segments.damage import SegmentDamaged
 from recollect.stores.segments.part import Part
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Grows when arrays change their meaning: a folder of another format is built anew."""
 HEADER: Final = "header"
 """It has no ending, so that nobody takes it for a document."""
@@ -29,12 +30,36 @@ PIECE: Final = 1 << 16
 """How many bytes are written at a time: what is written at once, a system may map as one for a single byte of it."""
 
 
+class Stored(Struct, frozen=True, kw_only=True):
+    """The arrays of a folder, mapped, and what its header tells."""
+
+    arrays: dict[str, NDArray[Any]]
+    checksums: Mapping[str, int]
+    about: Mapping[str, Any]
+    block: mmap.mmap
+    excerpts: "_Excerpts | None"
+
+
 def save(part: Part, folder: Path) -> None:
-    """Write *part* to a new *folder*, for its owner alone, and see it to the disk."""
-    folder.mkdir(mode=0o700, parents=True)
+    """Write *part* to a new *folder*."""
+    write(folder, part.arrays, {"format": FORMAT, "rows": len(part)})
+
+
+def load(folder: Path) -> Part:
+    """Return the part in *folder*, mapped; raise SegmentDamaged where the header or the size are not right."""
+    stored = read(folder, FORMAT)
+    try:
+        return Part(stored.arrays, stored.block, stored.checksums, stored.excerpts)
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        raise _damaged(folder, str(error)) from error
+
+
+def write(folder: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, object]) -> None:
+    """Write *arrays* to *folder*, for its owner alone, and see them to the disk; the header tells *about* them."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     entries, offset = {}, 0
     with _created(folder / BLOCK) as file:
-        for name, values in part.arrays.items():
+        for name, values in arrays.items():
             plain = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False)
             file.seek(offset)
             for piece in _pieces(plain, PIECE):
@@ -44,7 +69,7 @@ def save(part: Part, folder: Path) -> None:
         size = max(ALIGNED, offset)
         file.truncate(size)
         _flush(file)
-    header = {"format": FORMAT, "rows": len(part), "size": size, "arrays": entries}
+    header = {**about, "size": size, "arrays": entries}
     with _created(folder / HEADER) as file:
         file.write(json.dumps({**header, "checksum": _sealed(header)}).encode())
         _flush(file)
@@ -77,26 +102,27 @@ def _sealed(header: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(header, sort_keys=True).encode())
 
 
-def _header(folder: Path) -> dict[str, Any]:
+def header_of(folder: Path) -> dict[str, Any]:
+    """Return what the header of *folder* tells."""
     header: dict[str, Any] = json.loads(read_regular(folder / HEADER))
     if header.pop("checksum") != _sealed(header):
         raise _damaged(folder, "its header is damaged")
     return header
 
 
-def is_of_newer(folder: Path) -> bool:
+def is_of_newer(folder: Path, known: int = FORMAT) -> bool:
     """Tell whether a newer version of this program wrote the segment: its rows are read, and it is left alone."""
     try:
-        return bool(_header(folder)["format"] > FORMAT)
+        return bool(header_of(folder)["format"] > known)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, SegmentDamaged):
         return False
 
 
-def load(folder: Path) -> Part:
-    """Return the part in *folder*, mapped; raise SegmentDamaged where the header or the size are not right."""
+def read(folder: Path, known: int) -> Stored:
+    """Return what *folder* holds, mapped; raise SegmentDamaged where the header or the size are not right."""
     try:
-        header = _header(folder)
-        if header["format"] != FORMAT:
+        header = header_of(folder)
+        if header["format"] != known:
             raise _damaged(folder, "it is of another format")
         with os.fdopen(open_regular(folder / BLOCK), "rb") as file:
             if os.fstat(file.fileno()).st_size != header["size"]:
@@ -105,7 +131,7 @@ def load(folder: Path) -> Part:
             excerpts = _Excerpts(file.fileno(), header["arrays"]) if hasattr(os, "pread") else None
         arrays = {name: _array(block, *entry[:3]) for name, entry in header["arrays"].items()}
         checksums = {name: entry[3] for name, entry in header["arrays"].items()}
-        return Part(arrays, block, checksums, excerpts)
+        return Stored(arrays=arrays, checksums=checksums, about=header, block=block, excerpts=excerpts)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         raise _damaged(folder, str(error)) from error
 
@@ -137,6 +163,6 @@ def _array(block: mmap.mmap, dtype: str, shape: list[int], offset: int) -> NDArr
     return np.frombuffer(block, dtype=dtype, count=size, offset=offset).reshape(shape)
 
 
-def verify(part: Part) -> list[str]:
+def verify(part: Part | Stored) -> list[str]:
     """Return the names of the arrays that are not what was written; reads all of them."""
     return [name for name, told in part.checksums.items() if _checksum(part.arrays[name]) != told]

@@ -12,7 +12,7 @@ from recollect.stores.bm25 import FORMS
 from recollect.stores.segments.build import build, form_arrays, names_block, pair_arrays
 from recollect.stores.segments.part import FormIndex, Mask, Names, Part, Rows, Whole
 from recollect.stores.segments.rows import COLUMNS
-from recollect.stores.segments.sorting import narrow, ordered, runs_of, starts_of
+from recollect.stores.segments.sorting import narrow, ordered, starts_of
 
 CHUNK: Final = 1 << 21
 """How many postings are sorted at once."""
@@ -142,11 +142,13 @@ def _postings(
             new = row[index.rows[here]]
             columns.append(_alive((term, new, code[index.codes[here]]), new >= 0))
         term, new, code = ordered(_columns(columns), (stop - start, _count(rows), len(combos)))
-        outcome.append((np.bincount(term, minlength=stop - start), new.astype(np.int32), narrow(code, len(combos))))
+        outcome.append(
+            (np.bincount(term, minlength=stop - start), narrow(new, _count(rows)), narrow(code, len(combos)))
+        )
     held, found, marks = _columns(outcome) if outcome else (np.empty(0, dtype=np.int64),) * 3
     return {
         "pointers": starts_of(held),
-        "rows": found.astype(np.int32, copy=False),
+        "rows": found if outcome else narrow(found, _count(rows)),
         "codes": narrow(marks, len(combos)) if not outcome else marks,
         "combos": combos,
     }
@@ -197,34 +199,21 @@ def _count(rows: Sequence[Rows]) -> int:
 
 def _pairs(parts: Living, rows: Sequence[Rows], numbers: Sequence[Rows], terms: int) -> dict[str, NDArray[Any]]:
     several = [part.pairs for part, _ in parts]
-    most = 1 + max((int(each.counts.max(initial=0)) for each in several), default=0)
     begins = [each.firsts.astype(np.int64) for each in several]
-    sizes = [_sizes(each.pointers[first]) for each, first in zip(several, begins, strict=True)]
+    sizes = [np.diff(each) for each in begins]
     outcome: list[Sequence[NDArray[Any]]] = []
     for start, stop in _chunks(sizes, numbers, terms):
         columns = []
         for pairs, firsts, number, row in zip(several, begins, numbers, rows, strict=True):
             first, last = _range(number, start, stop)
-            low, high = int(firsts[first]), int(firsts[last])
-            here = slice(int(pairs.pointers[low]), int(pairs.pointers[high]))
-            held = _sizes(pairs.pointers[low : high + 1])
-            width = np.diff(firsts[first : last + 1])
-            ahead = np.repeat(number[first:last] - start, width)
+            here = slice(int(firsts[first]), int(firsts[last]))
+            ahead = np.repeat(number[first:last] - start, np.diff(firsts[first : last + 1]))
             new = row[pairs.rows[here]]
-            behind = number[pairs.seconds[low:high]]
-            columns.append(_alive((np.repeat(ahead, held), np.repeat(behind, held), new, pairs.counts[here]), new >= 0))
-        ahead, behind, new, counts = ordered(_columns(columns), (stop - start, terms, _count(rows), most))
-        places, held = runs_of(ahead * terms + behind)
-        distinct = ahead[places] + start, narrow(behind[places], terms)
-        outcome.append((*distinct, held, new.astype(np.int32), narrow(counts, most)))
-    firsts, seconds, held, found, counts = _columns(outcome) if outcome else (np.empty(0, dtype=np.int64),) * 5
-    return pair_arrays(firsts, narrow(seconds, terms), terms, held, found, counts)
-
-
-def _sizes(pointers: NDArray[Any]) -> Whole:
-    """Return how long each run is; pointers may be too narrow to be subtracted."""
-    wide: Whole = pointers.astype(np.int64)
-    return wide[1:] - wide[:-1]
+            columns.append(_alive((ahead, number[pairs.seconds[here]], new), new >= 0))
+        ahead, behind, new = ordered(_columns(columns), (stop - start, terms, _count(rows)))
+        outcome.append(((ahead + start).astype(np.int32), narrow(behind, terms), narrow(new, _count(rows))))
+    firsts, seconds, found = _columns(outcome) if outcome else (np.empty(0, dtype=np.int64),) * 3
+    return pair_arrays(firsts, seconds, found, terms, _count(rows))
 
 
 def _running(parts: Living, rows: Sequence[Rows], numbers: Sequence[Rows], terms: int) -> dict[str, NDArray[Any]]:

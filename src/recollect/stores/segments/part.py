@@ -1,7 +1,7 @@
 """A part: documents as arrays, in memory or mapped from a file, and how its terms and rows are looked up."""
 
 import mmap
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -14,6 +14,7 @@ from recollect.lazy import Bounded
 from recollect.records import Form
 from recollect.stores.bm25 import FORMS
 from recollect.stores.segments.rows import COLUMNS
+from recollect.stores.segments.sorting import runs_of
 
 Arrays = Mapping[str, NDArray[Any]]
 Whole = NDArray[np.int64]
@@ -85,7 +86,7 @@ class Names:
 MAX_CACHED_WEIGHTS: Final = 8
 """For how many settings of field weights an index caches the weighted counts."""
 MAX_MEASURED_BYTES: Final = 1 << 26
-"""How many bytes of postings an index caches for other BM25 parameters than the default profile's."""
+"""How many bytes of postings an index caches: of frequent terms, and for other BM25 parameters than the default's."""
 
 
 class FormIndex:
@@ -97,9 +98,6 @@ class FormIndex:
         "chars",
         "codes",
         "combos",
-        "dense",
-        "dense_codes",
-        "dense_of",
         "digraphs",
         "holding",
         "impacts",
@@ -119,20 +117,18 @@ class FormIndex:
             return arrays[f"{form}.{name}"]
 
         self.names = Names(take("blob"), take("offsets"))
-        self.chars: NDArray[np.uint8] = take("chars")
-        self.letters: NDArray[np.uint32] = take("letters")
-        self.digraphs: NDArray[np.uint64] = take("digraphs")
+        if form == "exact":
+            self.chars: NDArray[np.uint8] = take("chars")
+            self.letters: NDArray[np.uint32] = take("letters")
+            self.digraphs: NDArray[np.uint64] = take("digraphs")
         self.keys: NDArray[np.uint64] = take("keys")
         self.pointers: Whole = take("pointers")
-        self.rows: Rows = take("rows")
+        self.rows: NDArray[Any] = take("rows")
         self.codes: NDArray[Any] = take("codes")
         self.combos: Rows = take("combos")
         self.named: Rows = take("named")
         self.lengths: Rows = take("lengths")
         self.impacts: NDArray[np.uint8] = take("impacts")
-        self.dense: NDArray[np.uint8] = take("dense.impacts")
-        self.dense_codes: NDArray[Any] = take("dense.codes")
-        self.dense_of: dict[int, int] = {term: at for at, term in enumerate(take("dense.terms").tolist())}
         self.average = float(take("average")[0])
         self.weighted: Bounded[tuple[float, ...], NDArray[np.float64]] = Bounded(MAX_CACHED_WEIGHTS)
         self.measured: Bounded[Any, Any] = Bounded(MAX_MEASURED_BYTES, weigh=lambda found: int(found.owned_bytes) + 512)
@@ -147,6 +143,11 @@ class FormIndex:
             if len(self._known) >= KEPT_TERMS:
                 self._known.clear()
             found = self._known[text] = self._find(utf8(text))
+        return found
+
+    def rows_of(self, start: int, stop: int) -> Rows:
+        """Return the rows of the postings from one place up to another."""
+        found: Rows = self.rows[start:stop].astype(np.int32, copy=False)
         return found
 
     def _find(self, term: bytes) -> int:
@@ -182,33 +183,30 @@ Excerpt = Callable[[str, int, int], NDArray[Any]]
 
 
 class Pairs:
-    """Which two stems follow each other in a title or a body, in which rows and how often: by the first, the second."""
+    """Which two stems follow each other in a title or a body: each time by the first, the second and the row."""
 
-    __slots__ = ("_excerpt", "counts", "firsts", "pointers", "rows", "seconds")
+    __slots__ = ("_excerpt", "firsts", "rows", "seconds")
 
     def __init__(self, arrays: Arrays, excerpt: Excerpt) -> None:
         self._excerpt = excerpt
         self.firsts: NDArray[Any] = arrays["pair.firsts"]
         self.seconds: NDArray[Any] = arrays["pair.seconds"]
-        self.pointers: NDArray[Any] = arrays["pair.pointers"]
-        self.rows: Rows = arrays["pair.rows"]
-        self.counts: NDArray[Any] = arrays["pair.counts"]
+        self.rows: NDArray[Any] = arrays["pair.rows"]
 
     def find(self, first: int, second: int) -> tuple[int, int]:
-        """Return where the rows of a pair of terms begin and end; a pair with -1 has none."""
+        """Return where the occurrences of a pair of terms begin and end; a pair with -1 has none."""
         if min(first, second) < 0:
             return 0, 0
         low, high = self.firsts[first : first + 2].tolist()
-        seconds = self.seconds.data[low:high]
-        at = bisect_left(seconds, second)
-        if at == len(seconds) or seconds[at] != second:
-            return 0, 0
-        start, stop = self._excerpt("pair.pointers", low + at, low + at + 2).tolist()
-        return start, stop
+        seconds = self.seconds.data
+        start = bisect_left(seconds, second, low, high)
+        return start, bisect_right(seconds, second, start, high)
 
     def between(self, start: int, stop: int) -> tuple[Rows, NDArray[Any]]:
-        """Return the rows from one place up to another, and how often the pair is in each."""
-        return self._excerpt("pair.rows", start, stop), self._excerpt("pair.counts", start, stop)
+        """Return the rows of the occurrences from one place up to another, and how many each has."""
+        rows = self._excerpt("pair.rows", start, stop).astype(np.int32)
+        starts, counts = runs_of(rows)
+        return rows[starts], counts
 
 
 class Running:

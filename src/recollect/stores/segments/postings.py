@@ -11,6 +11,10 @@ from recollect.stores.segments.measures import USUAL, Measure, impacts
 from recollect.stores.segments.part import FormIndex, Part, Rows, Whole
 from recollect.stores.segments.sorting import runs_of
 
+DENSE: Final = 16
+"""The impacts of a term in more than one of so many rows are added row by row of the part."""
+SPARSE: Final = 256
+"""Those in at most so many rows never are."""
 SCANNED: Final = 8
 """From this share of the rows on, reading all tokens in order is faster than picking rows."""
 
@@ -23,12 +27,10 @@ class Postings(NamedTuple):
     counts: NDArray[np.float64] | None
     impacts: NDArray[np.uint8]
     dense: NDArray[np.uint8] | None = None
-    dense_codes: NDArray[Any] | None = None
+    """The impacts by row, of a leaf in many rows."""
 
     def of(self, rows: Whole) -> NDArray[Any]:
         """Return the count in each of *rows*, 0 if absent; there is at least one posting."""
-        if self.dense_codes is not None and self.counts is not None:
-            return self.counts.take(self.dense_codes.take(rows))
         places = self.rows.searchsorted(rows.astype(self.rows.dtype))
         codes = self.codes.take(places, mode="clip")
         counts = codes if self.counts is None else self.counts.take(codes)
@@ -38,14 +40,15 @@ class Postings(NamedTuple):
     def between(self, start: int, stop: int) -> "Postings":
         """Return the postings of the rows from *start* up to *stop*."""
         first, last = self.rows.searchsorted(np.array((start, stop), dtype=self.rows.dtype))
-        dense = None if self.dense is None else self.dense[start:stop]
         here = slice(int(first), int(last))
+        dense = None if self.dense is None or last - first <= SPARSE else self.dense[start:stop]
         return self._replace(rows=self.rows[here], codes=self.codes[here], impacts=self.impacts[here], dense=dense)
 
     @property
     def owned_bytes(self) -> int:
         """Return how many bytes are not those of the part."""
-        return sum([each.nbytes for each in (self.rows, self.codes, self.impacts) if each.flags.owndata])
+        held = (self.rows, self.codes, self.impacts, self.dense)
+        return sum([each.nbytes for each in held if each is not None and each.flags.owndata])
 
 
 _NO_ROWS: Final[Rows] = np.empty(0, dtype=np.int32)
@@ -77,8 +80,6 @@ def _of_word(index: FormIndex, text: str, measure: Measure) -> Postings:
     term = index.term(text)
     if term < 0:
         return NONE
-    if measure == USUAL:
-        return _of_term(index, term, measure)
     found: Postings | None = index.measured.get((measure, term))
     if found is None:
         found = index.measured[measure, term] = _of_term(index, term, measure)
@@ -87,17 +88,24 @@ def _of_word(index: FormIndex, text: str, measure: Measure) -> Postings:
 
 def _of_term(index: FormIndex, term: int, measure: Measure) -> Postings:
     start, stop = int(index.pointers[term]), int(index.pointers[term + 1])
-    rows, codes, counts = index.rows[start:stop], index.codes[start:stop], index.counts(measure.weights)
-    line = index.dense_of.get(term)
-    marks = None if line is None else index.dense_codes[line]
+    rows, codes, counts = index.rows_of(start, stop), index.codes[start:stop], index.counts(measure.weights)
     if measure == USUAL:
-        dense = None if line is None else index.dense[line]
-        return Postings(rows, codes, counts, index.impacts[start:stop], dense, marks)
-    there = counts.take(codes) > 0
-    if not there.all():
-        rows, codes = rows[there], codes[there]
-    worth = impacts(counts.take(codes), index.lengths[rows], measure, index.average)
-    return Postings(rows, codes, counts, worth, None, marks)
+        worth = index.impacts[start:stop]
+    else:
+        there = counts.take(codes) > 0
+        if not there.all():
+            rows, codes = rows[there], codes[there]
+        worth = impacts(counts.take(codes), index.lengths[rows], measure, index.average)
+    return Postings(rows, codes, counts, worth, _by_row(rows, worth, len(index.lengths)))
+
+
+def _by_row(rows: Rows, worth: NDArray[np.uint8], size: int) -> NDArray[np.uint8] | None:
+    """Return impacts by row; None where they are few."""
+    if len(rows) <= max(SPARSE, size // DENSE):
+        return None
+    found = np.zeros(size, dtype=np.uint8)
+    found[rows] = worth
+    return found
 
 
 def _of_prefix(index: FormIndex, text: str, measure: Measure) -> Postings:
@@ -105,7 +113,8 @@ def _of_prefix(index: FormIndex, text: str, measure: Measure) -> Postings:
     if high - low <= 1:
         return _of_term(index, low, measure) if high > low else NONE
     start, stop = index.pointers[low], index.pointers[high]
-    return _summed(index, index.rows[start:stop], index.counts(measure.weights).take(index.codes[start:stop]), measure)
+    counts = index.counts(measure.weights).take(index.codes[start:stop])
+    return _summed(index, index.rows_of(start, stop), counts, measure)
 
 
 def _summed(index: FormIndex, rows: Rows, counts: NDArray[np.float64], measure: Measure) -> Postings:
@@ -157,7 +166,7 @@ def _scanned(tokens: NDArray[Any], terms: list[int]) -> Whole:
 def _among(part: Part, terms: list[int]) -> Whole:
     """Return where the *terms* follow each other, looking only into the rows that hold all of them."""
     index, running = part.form("exact"), part.running
-    several = sorted((index.rows[index.pointers[term] : index.pointers[term + 1]] for term in set(terms)), key=len)
+    several = sorted((index.rows_of(*index.pointers[term : term + 2].tolist()) for term in set(terms)), key=len)
     rows = several[0]
     for others in several[1:]:
         rows = rows[others.take(others.searchsorted(rows), mode="clip") == rows]

@@ -31,8 +31,6 @@ MAX_CACHED_BYTES: Final = 10 << 20
 """How many bytes of postings a searcher caches."""
 CACHED_TERM_BYTES: Final = 1024
 """How many of them a term takes by itself."""
-SPARSE_ROWS: Final = 256
-"""A leaf in at most this many rows is added row by row, even if it is stored by row as well."""
 EXTRA_CANDIDATES: Final = 8
 """How many rows are scored beyond nine eighths of those wanted: most often no others are left then."""
 FOLD: Final = 16
@@ -84,7 +82,7 @@ class Searcher:
             mine = postings if len(view) == len(view.part) else postings.between(view.start, view.stop)
             if len(mine.rows):
                 size += view.count(mine.rows)
-                by_view.append((number, mine._replace(dense=None) if len(mine.rows) <= SPARSE_ROWS else mine))
+                by_view.append((number, mine))
         return TermPostings(size, by_view)
 
     def split(self, rows: Whole) -> Iterator[tuple[int, slice, Whole]]:
@@ -331,7 +329,7 @@ def named(view: PartView, form: Form, term: int) -> int:
     if view.is_whole:
         return int(index.named[term])
     start, stop = int(index.pointers[term]), int(index.pointers[term + 1])
-    rows = index.rows[start:stop]
+    rows = index.rows_of(start, stop)
     rows = rows[index.counts(NAMED).take(index.codes[start:stop]) > 0]
     first, last = rows.searchsorted(np.array((view.start, view.stop), dtype=rows.dtype))
     return view.count(rows[first:last])

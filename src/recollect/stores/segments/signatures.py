@@ -1,5 +1,6 @@
 """How terms are spelt, as numbers: their length, which letters and which pairs of letters they hold."""
 
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -32,6 +33,14 @@ def digraphs(blob: NDArray[np.uint8], offsets: NDArray[Any]) -> NDArray[np.uint6
     marks[:-1] = np.left_shift(np.uint64(1), (blob[:-1].astype(np.uint64) * 37 + blob[1:]) % np.uint64(64))
     marks[offsets[1:] - 1] = 0
     return np.bitwise_or.reduceat(marks, offsets[:-1]) if len(offsets) > 1 else marks
+
+
+ALL: Final[Mapping[str, Callable[[NDArray[np.uint8], NDArray[Any]], NDArray[Any]]]] = {
+    "chars": lengths,
+    "letters": letters,
+    "digraphs": digraphs,
+}
+"""What is kept of each term, by the name of its array."""
 
 
 def bits_of(values: NDArray[np.uint32]) -> NDArray[np.uint8]:

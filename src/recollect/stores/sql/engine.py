@@ -16,7 +16,6 @@ from recollect.records import (
     Filter,
     Form,
     NearWords,
-    Passage,
     Progress,
     Scope,
     TokenizedMemory,
@@ -196,6 +195,8 @@ class Rebuilding(Struct, frozen=True, kw_only=True):
     """Make room for tokens."""
     swap_words: tuple[str, ...]
     """Put the tokens that were built in the place of those there were; no segment of those is used any more."""
+    packs_tokens: bool = False
+    """Whether the tokens of a document are written compressed."""
 
 
 class Engine(EngineFiles, Protocol):
@@ -367,12 +368,6 @@ class VectorScan(Protocol):
 
     def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
         """Return the nearest among the memories that are *admitted*, exact cosines for those asked for by id."""
-        ...
-
-    def passages(
-        self, generation: int, stamp: int, memories: Sequence[int], *, scope: Scope, version: int
-    ) -> Mapping[int, tuple[Passage, ...]]:
-        """Return the passages of those of *memories* that need not be read; *scope* and *version* are as asked last."""
         ...
 
     def settle(self, engine: Engine, *, whole: bool = False, at_rest: bool = False) -> None:

@@ -248,30 +248,8 @@ def _is_whole(session: Session, scope: Scope) -> bool:
 def vectors(
     db: Database, fingerprint: str, ids: Sequence[int], *, scope: Scope, include_forgotten: bool = False
 ) -> dict[int, tuple[Passage, ...]]:
-    """Return the passages of *ids*; those of a search that goes on are at hand."""
-    with db.engine.session() as session:
-        found = {} if include_forgotten else _at_hand(db, session, fingerprint, ids, scope)
-        missing = set(ids).difference(found)
-        if missing:
-            found |= _read(db, fingerprint, sorted(missing), scope, "memory" if include_forgotten else "document")
-    return found
-
-
-def _at_hand(
-    db: Database, session: Session, fingerprint: str, ids: Sequence[int], scope: Scope
-) -> dict[int, tuple[Passage, ...]]:
-    """Return the passages of those of *ids* that the scan holds in memory."""
-    state = state_of(session)
-    number, _ = state.generations.get(fingerprint, (None, None))
-    if number is None or session.is_writing:
-        return {}
-    version, stamp = state.counters["version"], state.counters["vectors"]
-    return dict(db.scan.passages(number, stamp, ids, scope=scope, version=version))
-
-
-def _read(
-    db: Database, fingerprint: str, ids: Sequence[int], scope: Scope, table: str
-) -> dict[int, tuple[Passage, ...]]:
+    """Return the passages of *ids*."""
+    table = "memory" if include_forgotten else "document"
     where = db.engine.member("d.id", ids) & Clause(_OF, (fingerprint,))
     sql = (
         "select v.memory_id, v.start, v.stop, v.embedding, v.context_embedding "

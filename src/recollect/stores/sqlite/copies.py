@@ -203,6 +203,7 @@ def replace_all(source: apsw.Connection, target: apsw.Connection, present: apsw.
 
     The first page takes the lock, so that nobody writes between the copy aside and the end.
     """
+    _fit_pages(source, target)
     with target.backup("main", source, "main") as job:
         job.step(1)
         present.execute("begin")
@@ -210,6 +211,15 @@ def replace_all(source: apsw.Connection, target: apsw.Connection, present: apsw.
         if aside is not None:
             write_copy(present, aside, check=False)
         _run(job, None)
+
+
+def _fit_pages(source: apsw.Connection, target: apsw.Connection) -> None:
+    """Give *source*, a file of ours, pages as large as those of *target*: SQLite copies page by page."""
+    size = target.pragma("page_size")
+    if source.pragma("page_size") != size:
+        source.pragma("journal_mode", "delete")
+        source.pragma("page_size", size)
+        source.execute("vacuum")
 
 
 def _carry_on(source: apsw.Connection, present: apsw.Connection) -> None:

@@ -34,6 +34,8 @@ REBUILD_POLL_SECONDS = 0.05
 SCRUB_PATIENCE = 5_000
 """How many milliseconds an erasure waits for those who still read what was there before it."""
 
+PAGE_BYTES = 8_192
+"""The size of a page in a new file: five vectors of 384 numbers fit, where half of it has room for two."""
 PRAGMAS = """
 pragma synchronous = full;
 pragma temp_store = memory;
@@ -627,6 +629,7 @@ def _state(db: apsw.Connection) -> tuple[int, int, int]:
 def _use_wal(db: apsw.Connection) -> None:
     """Switch to WAL; SQLite does not wait for the lock this needs, so we do."""
     until = time.monotonic() + PATIENCE / 1000
+    db.pragma("page_size", PAGE_BYTES)
     while True:
         try:
             db.pragma("journal_mode", "wal")

@@ -64,4 +64,5 @@ SQLITE = Rebuilding(
     mend=("delete from generation where typeof(dimensions) <> 'integer' or not json_valid(context_weights)",),
     beside=("drop table if exists tokens_beside", f"create table tokens_beside {TOKENS}"),
     swap_words=SWAP_WORDS,
+    packs_tokens=True,
 )

@@ -185,6 +185,7 @@ class Salvage(Struct):
     def _begin(self) -> None:
         """Make the tables as the old file has them; a file of before becomes one of today when it is opened."""
         version = min(self.old.pragma("user_version"), len(migrations()))
+        self.new.pragma("page_size", self.old.pragma("page_size"))
         self.new.execute("begin")
         for step in migrations()[:version]:
             self.new.execute(step)

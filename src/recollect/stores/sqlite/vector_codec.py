@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from recollect.stores.nearest.codes import fits
-from recollect.stores.nearest.files import Columns, Writer, is_encoded, load, portions, verify
-from recollect.stores.nearest.table import Block
+from recollect.stores.nearest.files import Columns, is_encoded, is_newer, load, portions, verify, write
+from recollect.stores.nearest.table import Block, Read
 from recollect.stores.segments.damage import SegmentDamaged
 from recollect.stores.sql.engine import Session
 from recollect.stores.sql.index.log import Job, LogState, Segment
-from recollect.stores.sqlite.vector_view import about, gone_from, left_of, logs_of, read_loose
+from recollect.stores.sqlite.vector_view import about, gone_from, left_of, logs_of, read_loose, reader
 from recollect.stores.sqlite.vectors import Sizes
 
 Source = tuple[Block, Any]
@@ -72,25 +72,37 @@ class VectorCodec:
         """Return a mask of the rows that are not *gone*; None for all."""
         return left_of(part, gone)
 
-    def is_newer(self, folder: Path) -> bool:  # noqa: ARG002
-        """Tell that a segment of another format is damaged: vectors had one format so far."""
-        return False
+    def is_newer(self, folder: Path) -> bool:
+        """Tell whether a newer version of this program wrote the segment."""
+        return is_newer(folder)
 
     def is_outdated(self, folder: Path, segment: Segment, log: LogState, total: int) -> bool:
         """Tell whether a segment was written without codes when there were few."""
         many = total >= self._sizes.quantised and fits(segment.rows, log.dimensions)
         return many and not is_encoded(folder)
 
-    def write(self, folder: Path, parts: Sequence[tuple[Block, Any]], job: Job, log: LogState) -> None:
+    def write(
+        self, session: Session, folder: Path, parts: Sequence[tuple[Block, Any]], job: Job, log: LogState
+    ) -> None:
         """Write the living rows of *parts*, with codes where the log has many rows."""
+        read = reader(session, log.dimensions)
         several = [(block, np.arange(len(block)) if mask is None else np.flatnonzero(mask)) for block, mask in parts]
         columns, sources = _merged(several)
         others = sum(each.rows for each in log.segments if each not in job.replaced)
         many = others + len(columns.ids) >= self._sizes.quantised
-        writer = Writer(folder, columns, dimensions=log.dimensions, quantised=many)
-        writer.write("plain", _vectors(several, sources, in_context=False))
-        writer.write("context", _vectors(several, sources[columns.in_context], in_context=True))
-        writer.finish({"low": job.after, "upto": job.upto}, [self._path / each.name for each in log.segments])
+        mixed = sources[columns.in_context]
+        write(
+            folder,
+            columns,
+            {
+                "plain": _vectors(several, sources, read, log.dimensions, in_context=False),
+                "context": _vectors(several, mixed, read, log.dimensions, in_context=True),
+            },
+            {"low": job.after, "upto": job.upto},
+            dimensions=log.dimensions,
+            quantised=many,
+            sources=[self._path / each.name for each in log.segments],
+        )
 
     def name(self, session: Session, log: LogState, replaced: Sequence[Segment], made: Segment | None) -> None:
         """Put *made* in the place of the *replaced*, and drop tombstones that no segment needs."""
@@ -120,12 +132,14 @@ def _merged(several: Sequence[Source]) -> tuple[Columns, Any]:
     return columns, sources[order]
 
 
-def _vectors(several: Sequence[Source], sources: Any, *, in_context: bool) -> Iterator[Any]:
+def _vectors(
+    several: Sequence[Source], sources: Any, read: Read, dimensions: int, *, in_context: bool
+) -> Iterator[Any]:
     """Yield the vectors of the rows of *sources*, portion by portion."""
     for portion in portions(len(sources)):
         some = sources[portion]
-        found = np.empty((len(some), several[0][0].plain.vectors.shape[1]), dtype="<f4")
+        found = np.empty((len(some), dimensions), dtype="<f4")
         for at in np.unique(some[:, 0]):
             mine = some[:, 0] == at
-            found[mine] = several[at][0].vectors(some[mine, 1], in_context=in_context)
+            found[mine] = several[at][0].vectors(some[mine, 1], read, in_context=in_context)
         yield found

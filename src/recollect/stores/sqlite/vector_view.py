@@ -6,17 +6,16 @@ read is read from the file.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from msgspec import Struct, field
 
-from recollect.records import Filter, Passage, Scope, VectorHits
+from recollect.records import Filter, Scope, VectorHits
 from recollect.stores.nearest.files import load, verify
-from recollect.stores.nearest.rank import Admission, Column, Passages, columns, distinct, hits, nearest, speakers
-from recollect.stores.nearest.table import Block, Table
+from recollect.stores.nearest.rank import Admission, Column, Passages, Query, columns, distinct, hits, nearest, speakers
+from recollect.stores.nearest.table import Block, Read, Table
 from recollect.stores.segments.damage import SegmentDamaged
 from recollect.stores.sql.engine import Admitted, Session, VectorQuestion
 from recollect.stores.sql.index.log import LogState, Segment, uncovered
@@ -48,29 +47,18 @@ class Seen(Struct, frozen=True, kw_only=True):
     """Whether each of them has one passage."""
     columns: dict[bool, list[Column]] = field(default_factory=dict)
 
-    def rows_of(self, memories: Any) -> Iterator[tuple[Block, Any]]:
-        """Yield the rows of *memories* that are admitted, by their blocks."""
-        for each in self.admissions:
-            yield each.block, each.rows_of(memories)
-
 
 class View(Struct, frozen=True, kw_only=True):
     """The vectors of a generation at one moment."""
 
     stamp: int
     dimensions: int
-    quantised: int
     segments: dict[str, Block] = field(default_factory=dict)
     loose: tuple[Loose, ...] = ()
     present: tuple[Admission, ...] = ()
     lacks: frozenset[str] = frozenset()
     """The segments that could not be read: others may have come in their place since their names were read."""
     _seen: dict[Key, Seen] = field(default_factory=dict)
-
-    @classmethod
-    def empty(cls, quantised: int) -> "View":
-        """Return what is seen before anything was looked at."""
-        return cls(stamp=-1, dimensions=-1, quantised=quantised)
 
     @property
     def is_intact(self) -> bool:
@@ -83,10 +71,11 @@ class View(Struct, frozen=True, kw_only=True):
             return False
         return not self.lacks or self.lacks <= {each.name for each in log_of(session, asked).segments}
 
-    def nearest(self, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
+    def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
         """Return the admitted memories nearest to the vector asked about."""
         seen = self._admit((asked.version, asked.scope, asked.where, asked.exclude_generation), admitted)
-        query = np.frombuffer(asked.vector, dtype="<f4")
+        vector = np.frombuffer(asked.vector, dtype="<f4")
+        query = Query(vector=vector, read=reader(session, asked.dimensions), is_exact=asked.exact)
         top = self._best(seen, query, asked) if asked.limit else []
         extra = np.array(sorted(set(asked.score_ids)), dtype="i8")
         scored = speakers(seen.admissions, query, extra, in_context=asked.in_context) if len(extra) else []
@@ -98,28 +87,10 @@ class View(Struct, frozen=True, kw_only=True):
             version=asked.version,
         )
 
-    def passages(self, memories: Sequence[int], scope: Scope, version: int) -> dict[int, tuple[Passage, ...]]:
-        """Return what is held of *memories*, as far as a question in *scope* saw them at *version* of the store."""
-        asked = tuple(self._seen.items())  # other threads may admit others meanwhile
-        seen = next((seen for key, seen in asked if key[:2] == (version, scope) and key[3] is None), None)
-        if seen is None:
-            return {}
-        wanted = np.array(sorted(set(memories)), dtype="i8")
-        every = [each for block, rows in seen.rows_of(wanted) for each in block.passages(rows)]
-        if seen.alone:
-            return {owner: (passage,) for owner, _, passage in every}
-        found: dict[int, list[tuple[int, Passage]]] = {}
-        for owner, ordinal, passage in every:
-            found.setdefault(owner, []).append((ordinal, passage))
-        return {
-            owner: tuple(passage for _, passage in sorted(each, key=itemgetter(0))) for owner, each in found.items()
-        }
-
-    def _best(self, seen: Seen, query: Any, asked: VectorQuestion) -> list[Passages]:
+    def _best(self, seen: Seen, query: Query, asked: VectorQuestion) -> list[Passages]:
         """Return passages, among them the best of each of the nearest memories."""
         among = self._columns(seen, in_context=asked.in_context)
-        quantised = not asked.exact and sum(len(each.block) for each in self.present) >= self.quantised
-        found = nearest(among, query, asked.limit, quantised=quantised, alone=seen.alone)
+        found = nearest(among, query, asked.limit, alone=seen.alone)
         if found.is_whole:
             return found.passages
         memories = distinct(np.concatenate([owners for owners, *_ in found.passages]))
@@ -188,7 +159,6 @@ def look(session: Session, asked: VectorQuestion, known: View, folder: Path | No
     return View(
         stamp=asked.stamp,
         dimensions=asked.dimensions,
-        quantised=known.quantised,
         segments=blocks,
         loose=tuple(each for each, _ in loose),
         present=(*present, *(Admission(block=each.block, rows=rows) for each, rows in loose)),
@@ -274,23 +244,23 @@ def _kept_up(
     fresh = wanted[~held]
     if len(fresh):
         loose.append((read_loose(session, fresh[:, 0].tolist(), asked.dimensions), None))
-    return _joined(loose)
+    return _joined(loose, reader(session, asked.dimensions))
 
 
-def _joined(loose: list[tuple[Loose, Any]]) -> list[tuple[Loose, Any]]:
+def _joined(loose: list[tuple[Loose, Any]], read: Read) -> list[tuple[Loose, Any]]:
     """Join blocks until each is twice as large as the next, so that there are few."""
     while len(loose) > 1 and len(loose[-2][0].block) < 2 * len(loose[-1][0].block):
-        joined = _join([loose.pop(), loose.pop()])
+        joined = _join([loose.pop(), loose.pop()], read)
         loose.append((joined, None))
     return [each for each in loose if len(each[0].block)]
 
 
-def _join(several: Sequence[tuple[Loose, Any]]) -> Loose:
+def _join(several: Sequence[tuple[Loose, Any]], read: Read) -> Loose:
     parts = [(each, np.flatnonzero(rows) if rows is not None else np.arange(len(each.block))) for each, rows in several]
     names = ("ids", "memories", "ordinals", "spans")
     held = {name: np.concatenate([getattr(each.block, name)[rows] for each, rows in parts]) for name in names}
     plain = np.concatenate([each.block.plain.vectors[rows] for each, rows in parts])
-    context = np.concatenate([each.block.vectors(rows, in_context=True) for each, rows in parts])
+    context = np.concatenate([each.block.vectors(rows, read, in_context=True) for each, rows in parts])
     mixed = np.concatenate([np.isin(rows, each.block.in_context) for each, rows in parts])
     stamps = np.concatenate([each.stamps[rows] for each, rows in parts])
     return _ordered(held, plain, context, mixed, stamps)
@@ -302,9 +272,9 @@ def _ordered(held: dict[str, Any], plain: Any, context: Any, mixed: Any, stamps:
     rows = np.flatnonzero(mixed[order])
     block = Block(
         **{name: array[order] for name, array in held.items()},
-        plain=Table(plain[order]),
+        plain=Table(len(order), plain[order]),
         in_context=rows,
-        context=Table(context[order[rows]]),
+        context=Table(len(rows), context[order[rows]]),
     )
     return Loose(block=block, stamps=stamps[order])
 
@@ -341,6 +311,29 @@ def read_rows(session: Session, ids: Sequence[int], dimensions: int) -> Iterator
 
 def _stacked(vectors: Sequence[bytes], dimensions: int) -> Any:
     return np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), dimensions)
+
+
+def reader(session: Session, dimensions: int) -> Read:
+    """Return what reads vectors of a generation as *session* sees them; one that is damaged has no direction."""
+    sql = (
+        "select j.key, v.{0} from json_each(?1) j cross join vector v on v.id = j.value "
+        "where typeof(v.{0}) = 'blob' and length(v.{0}) = ?2"
+    )
+
+    def read(ids: Any, in_context: bool) -> Any:  # noqa: FBT001
+        found = np.zeros((len(ids), dimensions), dtype="<f4")
+        for column in ("embedding", *(("context_embedding",) if in_context else ())):
+            for at in range(0, len(ids), SLICE):
+                asked = json.dumps(ids[at : at + SLICE].tolist())
+                rows = session.rows(sql.format(column), (asked, WIDTH * dimensions))
+                if len(rows) == len(ids):  # each in its place
+                    found = _stacked([vector for _, vector in rows], dimensions)
+                elif rows:
+                    found = found if found.flags.writeable else found.copy()
+                    found[[at + place for place, _ in rows]] = _stacked([vector for _, vector in rows], dimensions)
+        return found
+
+    return read
 
 
 # --- checking -------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The nearest vectors of a SQLite file: mapped segments, what was written since in memory, and everything in step."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from recollect.errors import StoreError
-from recollect.records import Passage, Scope, VectorHits
+from recollect.records import VectorHits
 from recollect.stores.sql.engine import Admitted, Engine, Session, VectorQuestion
 from recollect.stores.sql.index.folder import VECTORS, SegmentFolder
 
@@ -50,14 +50,7 @@ class SegmentScan:
 
     def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
         """Return the nearest memories, as the open transaction sees them."""
-        return self._view(session, asked).nearest(asked, admitted)
-
-    def passages(
-        self, generation: int, stamp: int, memories: Sequence[int], *, scope: Scope, version: int
-    ) -> Mapping[int, tuple[Passage, ...]]:
-        """Return the passages of those of *memories* that a question saw in *scope*, as they are in memory."""
-        view = self._views.get(generation)
-        return {} if view is None or view.stamp != stamp else view.passages(memories, scope, version)
+        return self._view(session, asked).nearest(session, asked, admitted)
 
     def _view(self, session: Session, asked: VectorQuestion) -> "View":
         view = self._views.get(asked.generation)
@@ -66,10 +59,10 @@ class SegmentScan:
         from recollect.stores.sqlite.vector_view import View, look  # noqa: PLC0415  (loads NumPy)
 
         with self._lock:
-            view = self._views.get(asked.generation) or View.empty(self._sizes.quantised)
+            view = self._views.get(asked.generation) or View(stamp=-1, dimensions=-1)
             if view.is_of(session, asked):
                 return view
-            known = view if view.dimensions == asked.dimensions else View.empty(self._sizes.quantised)
+            known = view if view.dimensions == asked.dimensions else View(stamp=-1, dimensions=-1)
             view = look(session, asked, known, self._folder)
             if not session.is_writing:  # what is not committed may never have been
                 self._views[asked.generation] = view

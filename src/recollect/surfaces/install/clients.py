@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from recollect.surfaces.front import START_SERVER
+
 NAME: Final = "recollect"
 HOOK_SECONDS: Final = 10
 EVENTS: Final[Mapping[str, str]] = {
@@ -27,6 +29,8 @@ class Place(Struct, frozen=True, kw_only=True):
     home: Path
     command: tuple[str, ...]
     environment: Mapping[str, str]
+    options: tuple[str, ...] = ()
+    """What hooks and the server are called with: --project NAME, or --scope all."""
     platform: str = sys.platform
 
     def config(self) -> Path:
@@ -63,7 +67,7 @@ Plan = Callable[[Place], Sequence[Change]]
 
 
 def _stdio(place: Place, **more: Any) -> dict[str, Any]:
-    return {**more, "command": place.command[0], "args": [*place.command[1:], "mcp"]}
+    return {**more, "command": place.command[0], "args": [*place.command[1:], "mcp", *place.options]}
 
 
 def _server(path: Path, key: str, value: Any) -> Change:
@@ -72,7 +76,10 @@ def _server(path: Path, key: str, value: Any) -> Change:
 
 def _hooks(place: Place, events: Mapping[str, str], *, seconds: float | None) -> tuple[Entry, ...]:
     """Return the entries that call `recollect hook` at each of *events*, for *seconds* at most where they are told."""
-    command = {"type": "command", "command": " ".join(_quoted(each) for each in (*place.command, "hook"))}
+    command = {
+        "type": "command",
+        "command": " ".join(_quoted(each) for each in (*place.command, "hook", START_SERVER, *place.options)),
+    }
     entries = []
     for event, matcher in events.items():
         group: dict[str, Any] = {"matcher": matcher} if matcher else {}
@@ -97,7 +104,7 @@ def _claude_code(place: Place) -> Sequence[Change]:
 
 def _codex(place: Place) -> Sequence[Change]:
     folder = place.from_environment("CODEX_HOME", ".codex")
-    words = ", ".join(_toml(each) for each in (*place.command[1:], "mcp"))
+    words = ", ".join(_toml(each) for each in (*place.command[1:], "mcp", *place.options))
     table = f"[mcp_servers.{NAME}]\ncommand = {_toml(place.command[0])}\nargs = [{words}]\n"
     return (
         Change(path=folder / "config.toml", table=table),
@@ -125,7 +132,7 @@ def _qwen(place: Place) -> Sequence[Change]:
 
 def _opencode(place: Place) -> Sequence[Change]:
     path = Path(place.environment.get("XDG_CONFIG_HOME") or place.home / ".config") / "opencode" / "opencode.json"
-    value = {"type": "local", "command": [*place.command, "mcp"], "enabled": True}
+    value = {"type": "local", "command": [*place.command, "mcp", *place.options], "enabled": True}
     return (_server(path, "mcp", value),)
 
 

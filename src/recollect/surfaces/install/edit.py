@@ -133,9 +133,10 @@ def _is_ours_server(value: object) -> bool:
         return False
     command, args = value.get("command"), value.get("args", [])
     words = [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [])]
-    if not all(isinstance(each, str) for each in words) or words[1:] not in OUR_WORDS:
+    if not all(isinstance(each, str) for each in words):
         return False
-    return words[1:] != OUR_WORDS[0] or PureWindowsPath(words[0]).stem == NAME
+    called = words[1:-2] if words[-2:-1] in (["--project"], ["--scope"]) else words[1:]
+    return called in OUR_WORDS and (called != OUR_WORDS[0] or PureWindowsPath(words[0]).stem == NAME)
 
 
 def _is_ours(group: object) -> bool:
@@ -145,7 +146,7 @@ def _is_ours(group: object) -> bool:
     return len(commands) == 1 and isinstance(commands[0], str) and bool(_HOOK.search(commands[0]))
 
 
-_HOOK: Final = regex(r"recollect(?:\.exe)?\"? hook$")
+_HOOK: Final = regex(r"recollect(?:\.exe)?\"? hook(?: --start-server)?(?: --(?:project|scope) .+)?$")
 
 
 # --- JSON -----------------------------------------------------------------------------------

@@ -33,6 +33,12 @@ class Caller(Struct, frozen=True, kw_only=True):
     name: str = "owner"
     """The name of its token; "owner" for whoever needs none."""
     project: str | None = None
+    folder: str = ""
+    """The folder that it works in: through MCP it uses the project of that folder unless it names another one."""
+    reads_all: bool = False
+    """Whether it reads every project unless it names one."""
+    reads: tuple[str, ...] = ()
+    """The projects that this request reads; blank is all that the caller may see."""
     read_only: bool = False
     trust: Trust = "owner"
     has_token: bool = False
@@ -101,6 +107,7 @@ class Dispatcher:
         """Do *work* if *rights* grant it to *caller*; it is given what the caller may see of the store."""
         self.permit(name, rights, values, caller)
         db = self.db if caller.project is None else self.db.in_project(caller.project)
+        db = db._narrowed(caller.reads) if caller.reads else db  # noqa: SLF001  (a view, as methods of Python have it)
         with span(name, caller, asked=values.get("query") or values.get("task")):
             return work(db)
 

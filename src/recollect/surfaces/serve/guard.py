@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect.errors import AccessError, RecollectError
 from recollect.render.terminal import visible_line
-from recollect.surfaces.client import PROJECT_HEADER, SESSION_HEADER, SETTINGS_HEADER
+from recollect.surfaces.client import FOLDER_HEADER, PROJECT_HEADER, READS_HEADER, SESSION_HEADER, SETTINGS_HEADER
 from recollect.surfaces.serve.dispatcher import OWNER, Caller
 from recollect.surfaces.serve.incoming import MAX_BODY_BYTES, read_body, too_large
 from recollect.surfaces.serve.logs import log_request
@@ -124,7 +124,14 @@ class OwnerSocket(Struct, frozen=True, kw_only=True):
         if not self.is_same(dict(parse_qsl(headers.get(SETTINGS_HEADER, ""), keep_blank_values=True))):
             raise HttpError("other_settings", "the server opened this store with other settings", status=421)
         project = unquote(headers.get(PROJECT_HEADER, "")) or None
-        return Caller(project=project, is_local=True, mcp_session=headers.get(SESSION_HEADER))
+        folder = unquote(headers.get(FOLDER_HEADER, ""))
+        return Caller(
+            project=project,
+            folder=folder,
+            reads_all=READS_HEADER in headers,
+            is_local=True,
+            mcp_session=headers.get(SESSION_HEADER),
+        )
 
 
 class Guard:

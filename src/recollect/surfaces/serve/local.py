@@ -52,10 +52,12 @@ class LocalRoutes:
 
     async def _hook(self, request: Request) -> Response:
         event = (await read_body(request.receive, max_bytes=MAX_EVENT_BYTES)).decode("utf-8", "replace")
-        project, db = request.state.caller.project, self._warm.db
+        caller, db = request.state.caller, self._warm.db
 
         def work() -> str:
-            hooked = answer(read_event(event), db.in_project(project) if project else db)
+            hooked = answer(
+                read_event(event), db.in_project(caller.project) if caller.project else db, reads_all=caller.reads_all
+            )
             keep_later(hooked, db=db.address)
             return hooked.output
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from functools import partial
-from typing import Annotated, Any, Final, TypeVar, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeVar, get_type_hints
 
 import anyio.to_thread
 from mcp.server import MCPServer, ServerRequestContext
@@ -27,6 +27,7 @@ from recollect.errors import InputError, RecollectError
 from recollect.operations.fields import MemoryId
 from recollect.operations.request import Parameter, Request, parameters_of, parse, read_id
 from recollect.parameters import about
+from recollect.records import GLOBAL
 from recollect.serialize import serialize
 from recollect.surfaces.schema import schema_of_record
 from recollect.surfaces.serve import mcp_replies as replies
@@ -76,9 +77,13 @@ class Sized(Request):
     budget: Annotated[int, about("tokens the answer may have, about", ge=50, le=20_000)] = 2000
 
 
-class SearchOptions(Sized):
-    """What a search returns."""
+ReadScope = Annotated[Literal["project", "all"], about("this project or all")]
 
+
+class SearchOptions(Sized):
+    """What a search reads and returns."""
+
+    scope: ReadScope = "project"
     everything: Annotated[bool, about("also what matches but probably does not answer")] = False
     detail: Annotated[bool, about("also scores, ranks, match type, confidence, kind, facts")] = False
 
@@ -91,8 +96,9 @@ class FetchOptions(Sized):
 
 
 class InjectOptions(Request):
-    """How much a task may be told."""
+    """Which projects are read for a task, and how much it may be told."""
 
+    scope: ReadScope = "project"
     budget: Annotated[int, about("how many tokens at most", ge=50, le=5000)] = 500
 
 
@@ -313,11 +319,23 @@ class _Tools:
         own = self.parameters(tool).keys() - set(tool.takes)
         shared = {name: getattr(options, name) for name in own if name in taken}
         session = {"session": self._current.mcp_session} if "session" in taken else {}
-        return tool.render(self.ask(tool.operation, **values, **shared, **session, **tool.sets(options)), options)
+        reads: tuple[str, ...] = ()
+        if "project" not in values and tool.name == "remember":
+            values["project"] = self._home(claim=True)
+        elif "project" not in values and getattr(options, "scope", "all") == "project" and not self._current.reads_all:
+            reads = (home, GLOBAL) if (home := self._home()) else ()
+        given = {**values, **shared, **session, **tool.sets(options)}
+        return tool.render(self.ask(tool.operation, reads=reads, **given), options)
 
-    def ask(self, operation: str, **values: Any) -> Any:
-        """Return the reply of *operation* for the current caller; None counts as not given."""
-        return self._dispatcher.answer(operation, values, self._current).value
+    def _home(self, *, claim: bool = False) -> str | None:
+        """Return the project of the folder that the caller works in, as hooks do; None without a folder."""
+        caller = self._current
+        has_own = bool(caller.folder) and caller.project is None
+        return self._dispatcher.db.project_of(caller.folder, claim=claim) if has_own else None
+
+    def ask(self, operation: str, *, reads: tuple[str, ...] = (), **values: Any) -> Any:
+        """Return the reply of *operation* for the current caller, from the projects it *reads*; None is not given."""
+        return self._dispatcher.answer(operation, values, replace(self._current, reads=reads)).value
 
 
 def _schema_of(parameter: Parameter) -> dict[str, Any]:

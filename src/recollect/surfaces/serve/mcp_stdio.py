@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from typing import Any
 
 from recollect.recollection import open as open_recollection
 from recollect.surfaces.cli import require_model
@@ -10,10 +11,9 @@ from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.mcp_server import build_server
 
 
-def serve_alone(db: str, *, project: str | None, session: str, choices: Mapping[str, str]) -> None:
-    """Serve until standard input ends; *choices* say how to open the store."""
+def serve_alone(db: str, *, caller: Mapping[str, Any], choices: Mapping[str, str]) -> None:
+    """Serve until standard input ends; *caller* says who asks, *choices* how to open the store."""
     leave_in_time()
     require_model(choices.get("model"))
     with open_recollection(db, background=True, **choices) as opened:  # type: ignore[arg-type]
-        caller = Caller(name="agent", project=project, trust="agent", mcp_session=session)
-        asyncio.run(build_server(Dispatcher(opened), caller).run_stdio_async())
+        asyncio.run(build_server(Dispatcher(opened), Caller(name="agent", trust="agent", **caller)).run_stdio_async())

@@ -11,7 +11,7 @@ from recollect.records import NO_FILTER, Form, NearWords, Scope, Traits, WordHit
 from recollect.stores.bm25 import matching, rank, stats_of
 from recollect.stores.sql.engine import Engine, Session, WordQuestion
 from recollect.stores.sql.index.folder import SegmentFolder
-from recollect.stores.sql.index.marks import Mark, read_mark, require_texts
+from recollect.stores.sql.index.marks import Mark, read_mark, texts_of
 from recollect.stores.token_text import TokenText, frequencies_in, postings_in, spaced, vocabulary_of
 from recollect.stores.vocabulary import holding_among, near_among
 
@@ -174,9 +174,9 @@ def read_texts(session: Session, mark: Mark, base: Texts | None, *, has_written:
         "select t.id, d.project, d.superseded, t.stem, t.exact, d.stem_length, d.exact_length "
         f"from tokens t join document d on d.id = t.id where {unseen}"
     )
-    for row, project, superseded, stem, exact, *lengths in session.rows(sql):
-        require_texts(row, stem, exact)
-        documents[row] = TokenText(project, bool(superseded), spaced(stem), spaced(exact), *lengths)
+    for row, project, superseded, *tokens, stems, exacts in session.rows(sql):
+        stem, exact = texts_of(row, *tokens)
+        documents[row] = TokenText(project, bool(superseded), spaced(stem), spaced(exact), stems, exacts)
     return Texts(mark, documents, has_written=has_written)
 
 

@@ -104,7 +104,7 @@ class Codec(Protocol):
         """Tell whether a segment should be written again because of how many rows there are by now."""
         ...
 
-    def write(self, folder: Path, parts: Sequence[tuple[Any, Any]], job: Job, log: LogState) -> None:
+    def write(self, session: Session, folder: Path, parts: Sequence[tuple[Any, Any]], job: Job, log: LogState) -> None:
         """Write the living rows of *parts*, of which there are some, to a new *folder*."""
         ...
 

@@ -1,6 +1,7 @@
 """Which state of the rows a transaction sees: how far their numbers go, and which segments hold them."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from operator import attrgetter
 from typing import Final
 
@@ -10,6 +11,7 @@ from recollect.errors import StoreDamaged
 from recollect.records import FIELDS
 from recollect.stores.sql.engine import RowSnapshot, Session, state_of
 from recollect.stores.sql.index.log import Segment
+from recollect.stores.token_text import unpacked
 
 LINES: Final = len(FIELDS) - 1
 REMOVED: Final = "select r.seq, r.id, t.seq from removed r left join tokens t on t.id = r.id"
@@ -54,10 +56,14 @@ def read_mark(session: Session) -> Mark:
         raise StoreDamaged("the counters of the word index are damaged", hint="run: recollect reindex") from error
 
 
-def require_texts(row: int, *texts: object) -> None:
-    """Refuse what cannot be the tokens of a document: texts with a line for each field."""
-    if not all(isinstance(text, str) and text.count("\n") == LINES for text in texts):
-        raise StoreDamaged(f"the tokens of memory {row} are damaged", hint="run: recollect reindex")
+def texts_of(row: int, stem: object, exact: object) -> tuple[str, str]:
+    """Return the tokens of a document as its row holds them: texts with a line for each field, or both packed."""
+    with suppress(ValueError):
+        if isinstance(stem, bytes):
+            stem, exact = unpacked(stem)
+        if isinstance(stem, str) and isinstance(exact, str) and stem.count("\n") == exact.count("\n") == LINES:
+            return stem, exact
+    raise StoreDamaged(f"the tokens of memory {row} are damaged", hint="run: recollect reindex")
 
 
 def gone_from_span(tombstones: Iterable[tuple[int, int, int | None]], after: int, upto: int) -> list[int]:

@@ -27,7 +27,7 @@ from recollect.stores.sql.engine import Session, WordQuestion
 from recollect.stores.sql.index.answering import Memo
 from recollect.stores.sql.index.folder import SegmentFolder, SegmentUnavailable
 from recollect.stores.sql.index.log import Segment, uncovered
-from recollect.stores.sql.index.marks import REMOVED, Mark, gone_from_span, require_texts
+from recollect.stores.sql.index.marks import REMOVED, Mark, gone_from_span, texts_of
 from recollect.stores.sql.index.masks import by_columns, in_columns
 from recollect.stores.vocabulary import LEAST, nearest
 
@@ -317,8 +317,8 @@ def _numbered_rows(session: Session, after: int, upto: int, where: str = "true")
     return [(number, _index_row(*row)) for number, *row in rows]
 
 
-def _index_row(row: int, project: str, superseded: int, code: int, stem: str, exact: str, *columns: Any) -> IndexRow:
-    require_texts(row, stem, exact)
+def _index_row(row: int, project: str, superseded: int, code: int, stem: Any, exact: Any, *columns: Any) -> IndexRow:
+    stem, exact = texts_of(row, stem, exact)
     return IndexRow(
         id=row,
         project=project,

@@ -6,6 +6,7 @@ segment is on disk before one transaction names it, in the place of those it was
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from recollect.stores.segments.damage import SegmentDamaged
@@ -229,7 +230,9 @@ class Sealer:
     def _write(self, engine: Engine, log: LogState, job: Job, parts: Sequence[tuple[Any, Any]]) -> int:
         """Write *parts* to a folder and name it, unless the segments changed meanwhile."""
         rows = sum(len(part) if mask is None else int(mask.sum()) for part, mask in parts)
-        name = self._folder.put(lambda folder: self._codec.write(folder, parts, job, log)) if rows else ""
+        with engine.session() as session:
+            save = partial(self._codec.write, session, parts=parts, job=job, log=log)
+            name = self._folder.put(save) if rows else ""
         self._has_replaced = True
         with engine.session(write=True, projects=()) as session:
             now = next((each for each in self._codec.read(session) if each.generation == log.generation), None)

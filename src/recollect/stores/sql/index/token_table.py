@@ -7,19 +7,21 @@ a larger one; both rank as `bm25.rank` does.
 import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
+from recollect.errors import StoreDamaged
 from recollect.records import Form, NearWords, Scope, TokenizedMemory, Traits, WordHits, WordQuery
 from recollect.stores.bm25 import FORMS
 from recollect.stores.sql.engine import Engine, Rebuilding, Session, WordQuestion, token_sum
 from recollect.stores.sql.index import sealing
 from recollect.stores.sql.index.answering import Answering, Cache
 from recollect.stores.sql.index.folder import SegmentFolder
-from recollect.stores.sql.index.marks import Mark, read_mark
+from recollect.stores.sql.index.marks import Mark, read_mark, texts_of
 from recollect.stores.sql.index.sealing import Sealer
 from recollect.stores.sql.index.word_codec import WordCodec
-from recollect.stores.token_text import text_of, tokens_of
+from recollect.stores.token_text import packed, text_of, tokens_of
 
 BESIDE = "_beside"
 """What stands behind the name of the table of an index that is being built."""
@@ -54,11 +56,12 @@ class TokenTable:
         session.many(
             f"insert into tokens{self._mark} (id, seq, stem, exact) values (?, ?, ?, ?) "
             "on conflict (id) do update set seq = excluded.seq, stem = excluded.stem, exact = excluded.exact",
-            [
-                (row, number, text_of(tokens.stem), text_of(tokens.exact))
-                for number, (row, tokens) in zip(numbers, documents, strict=True)
-            ],
+            [(row, number, *self._written(tokens)) for number, (row, tokens) in zip(numbers, documents, strict=True)],
         )
+
+    def _written(self, tokens: TokenizedMemory) -> tuple[str | bytes, str]:
+        stem, exact = text_of(tokens.stem), text_of(tokens.exact)
+        return (packed(stem, exact), "") if self._statements.packs_tokens else (stem, exact)
 
     def remove(self, session: Session, ids: Sequence[int]) -> None:
         """Drop the tokens of documents, and note it for whoever holds something that was made from them."""
@@ -83,10 +86,14 @@ class TokenTable:
     def sums(self, session: Session) -> dict[int, int]:
         """Return what the tokens of each document add up to."""
         found: dict[int, int] = defaultdict(int)
-        for row, *texts in session.each(f"select id, stem, exact from tokens{self._mark}"):
-            for form, text in zip(FORMS, texts, strict=True):
-                for name, tokens in tokens_of(text).items():
-                    found[row] += sum(token_sum(form, name, place, token) for place, token in enumerate(tokens))
+        for row, *held in session.each(f"select id, stem, exact from tokens{self._mark}"):
+            found[row] -= 1  # what is damaged adds up to nothing that tokens do
+            with suppress(StoreDamaged):
+                texts = texts_of(row, *held)
+                found[row] += 1
+                for form, text in zip(FORMS, texts, strict=True):
+                    for name, tokens in tokens_of(text).items():
+                        found[row] += sum(token_sum(form, name, place, token) for place, token in enumerate(tokens))
         return found
 
     def match(

@@ -88,7 +88,14 @@ class WordCodec:
         """Tell that words are written alike however many there are."""
         return False
 
-    def write(self, folder: Path, parts: Sequence[tuple["Part", Any]], job: Job, log: LogState) -> None:  # noqa: ARG002
+    def write(
+        self,
+        session: Session,  # noqa: ARG002
+        folder: Path,
+        parts: Sequence[tuple["Part", Any]],
+        job: Job,  # noqa: ARG002
+        log: LogState,  # noqa: ARG002
+    ) -> None:
         """Write the living rows of *parts*."""
         from recollect.stores.segments.files import save  # noqa: PLC0415
         from recollect.stores.segments.merge import merge  # noqa: PLC0415

@@ -1,0 +1,1 @@
+-- Tokens are compressed in new rows: both texts of a document in the column of the stems. Old rows stay as they are.
