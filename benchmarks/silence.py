@@ -25,10 +25,10 @@ from common import DATA, cached_embedder, print_table, watched
 from recollect.embedders.contract import Embedder
 from recollect.evaluate.corpus import UNDATED, Corpus, EvalResources, imported
 from recollect.evaluate.datasets import Dataset, EvalQuery, read_dataset
-from recollect.profile import Answerability, Calibration, Profile, VectorModel, load_profile
+from recollect.profile import Answerability, Profile, VectorModel, load_profile
 from recollect.records import Scope
 from recollect.replies import Mode, Request
-from recollect.search.answerability import calibration, length_adjusted, log_odds, stretch
+from recollect.search.answerability import length_adjusted, log_odds, stretch
 from recollect.search.parse import parse, query_length
 from recollect.text.questions import names_given
 
@@ -47,8 +47,6 @@ GROUPS = (*FITTED, SAME, "as asked", f"locomo {GONE}", f"scifact {GONE}")
 ANSWERABLE = 5 / 6
 """How many questions have an answer, as far as the chance that is fitted is concerned."""
 KEPT = 0.95
-START = Calibration(hybrid=VectorModel(coverage=7.0, cosine=13.0), semantic=VectorModel(cosine=18.0))
-"""Which of the first hits speaks while a model is fitted of which nothing is known yet."""
 CHATTER = (
     "Good morning, I hope the week has been kind to you so far.",
     "I was turning this over on the train home last night and could not recall it for the life of me.",
@@ -376,7 +374,7 @@ PARTS: Mapping[Mode, tuple[str, ...]] = {
 }
 
 
-def print_fit(judged: Mapping[Mode, Sequence[Judged]], fingerprint: str, *, ceiling: float) -> None:
+def print_fit(judged: Mapping[Mode, Sequence[Judged]], *, ceiling: float) -> None:
     """Print what belongs into the profile."""
     print("\n# for [answerability] of the profile:")
     fitted = {mode: fit(each, PARTS[mode]) for mode, each in judged.items()}
@@ -385,7 +383,6 @@ def print_fit(judged: Mapping[Mode, Sequence[Judged]], fingerprint: str, *, ceil
         print(f"# {mode}: absent = {absent:g}, lacking = {lacking:g}")
     if "keyword" in fitted:
         print(f"words = {_toml(fitted.pop('keyword'))}")
-    print(f"\n[answerability.models.{fingerprint.rsplit('-', 1)[0]}]")
     for mode, model in fitted.items():
         print(f"{mode} = {_toml(model)}")
 
@@ -393,13 +390,6 @@ def print_fit(judged: Mapping[Mode, Sequence[Judged]], fingerprint: str, *, ceil
 def _toml(model: VectorModel) -> str:
     parts = {each.name: getattr(model, each.name) for each in fields(model)}
     return "{ " + ", ".join(f"{name} = {value:g}" for name, value in parts.items() if value) + " }"
-
-
-def fitting(profile: Profile, fingerprint: str) -> Profile:
-    """Return *profile* with something for the model to begin with, where nothing is known of it."""
-    rules = _rules(profile)
-    models = rules.models if calibration(fingerprint, rules) else {**rules.models, fingerprint: START}
-    return replace(profile, answerability=replace(rules, models=models))
 
 
 def main() -> None:
@@ -413,7 +403,6 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true", help="print the [answerability] that the dev half makes")
     given = parser.parse_args()
     embedder, profile = cached_embedder(given.model), load_profile(given.profile)
-    profile = fitting(profile, embedder.fingerprint) if given.fit else profile
     modes: list[Mode] = [mode for mode in PARTS if mode in given.modes.split(",")]
     asked = [probe for probe in probes(most=given.most) if probe.group in given.groups.split(",")]
     judged = ask_all(asked, modes, embedder=embedder, profile=profile, model=given.model)
@@ -424,7 +413,7 @@ def main() -> None:
     for mode, each in judged.items():
         report(mode, each, threshold=threshold)
     if given.fit:
-        print_fit(judged, embedder.fingerprint, ceiling=_rules(profile).ceiling)
+        print_fit(judged, ceiling=_rules(profile).ceiling)
 
 
 if __name__ == "__main__":

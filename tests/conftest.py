@@ -13,6 +13,8 @@ from hypothesis import settings
 from socket_guard import guard_processes
 
 os.environ["RECOLLECT_OFFLINE"] = "1"  # no test fetches a model, except those that say so, and those from this machine
+HOME = tempfile.TemporaryDirectory(prefix="recollect-tests-", ignore_cleanup_errors=True)
+os.environ["XDG_DATA_HOME"] = HOME.name  # no test reads or writes the data folder of its user
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # a test may load the runtime before recollect does
 HERE = Path(__file__).resolve().parent
 LEDGER = frozenset(tomllib.loads((HERE / "requirements.toml").read_text(encoding="utf-8")))

@@ -7,12 +7,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from recollect import aio
+    from recollect.embedders.contract import EmbeddingModel
     from recollect.errors import InputError, ModelError, RecollectError, StoreError
     from recollect.recollection import Recollection, move, open, recover  # noqa: A004  (recollect.open is the way in)
     from recollect.records import Filter, Memory
     from recollect.replies import Hit, Reason, Reply
 
 __all__ = [
+    "EmbeddingModel",
     "Filter",
     "Hit",
     "InputError",
@@ -31,6 +33,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "embedders.contract": ("EmbeddingModel",),
     "errors": ("InputError", "ModelError", "RecollectError", "StoreError"),
     "recollection": ("Recollection", "move", "open", "recover"),
     "records": ("Filter", "Memory"),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Protocol, get_args, get_origin
 
 from msgspec import Meta, Struct, ValidationError, field
 from msgspec.structs import fields
@@ -17,6 +17,7 @@ from msgspec.structs import fields
 from recollect.errors import ProfileError
 from recollect.lazy import convert
 from recollect.records import FIELDS
+from recollect.vectors import RAW, Scale
 
 BUILT_IN: Final = ("default", "cortex", "oro", "boocode", "nornicdb", "engram")
 
@@ -314,13 +315,6 @@ class VectorModel(Settings, frozen=True, kw_only=True):
     """Weight of the logarithm of how many memories were compared: among many, something is always rather near."""
 
 
-class Calibration(Settings, frozen=True, kw_only=True):
-    """What the cosines of one embedding model mean."""
-
-    hybrid: VectorModel = VectorModel()
-    semantic: VectorModel = VectorModel()
-
-
 class Answerability(Settings, frozen=True, kw_only=True):
     """Decide whether the first hits answer the query; benchmarks/silence.py fits the numbers."""
 
@@ -333,9 +327,9 @@ class Answerability(Settings, frozen=True, kw_only=True):
     length_exponent: Share = 0.75
     """How much less: the exponent of length / pivot; 0 needs the same coverage of every query."""
     words: WordModel = WordModel()
-    """Used if only words were searched, or if the model has no calibration."""
-    models: Mapping[str, Calibration] = field(default_factory=dict)
-    """Calibration by prefix of the model's fingerprint."""
+    """Used if only words were searched, or for a hit without a vector of a model whose scale is known."""
+    hybrid: VectorModel = VectorModel()
+    semantic: VectorModel = VectorModel()
     ceiling: Weight = 30.0
     """Upper bound of the log odds from words and meaning alone."""
     absent: Weight = 0.0
@@ -366,6 +360,15 @@ class Precise(Settings, frozen=True, kw_only=True):
     """Also show a hit with at least this share of one clause of a query of several, if it has the most of it."""
 
 
+class HasScale(Protocol):
+    """An embedder, as far as a profile knows it."""
+
+    @property
+    def scale(self) -> Scale:
+        """How its cosines compare with those of others."""
+        ...
+
+
 class Profile(Settings, frozen=True, kw_only=True):
     """How to rank: limits, and the stages in the order they run; a stage that is None does not run."""
 
@@ -379,6 +382,8 @@ class Profile(Settings, frozen=True, kw_only=True):
     """What a blank query returns: the newest memories, or nothing."""
     dedup: Literal["words", "bm25"] = "words"
     """How intake recognizes a duplicate: by the words that differ, or by oro's BM25 and cosine."""
+    cosines: Literal["scaled", "raw"] = "scaled"
+    """Whether rules read cosines on the scale that is common to all models, or as the model gives them."""
     embed: Embed = Embed()
     period: Period | None = None
     drop_dates: DropDates | None = None
@@ -398,6 +403,10 @@ class Profile(Settings, frozen=True, kw_only=True):
     diversify: Diversify | None = None
     answerability: Answerability | None = None
     precise: Precise | None = None
+
+    def scale(self, embedder: HasScale | None) -> Scale:
+        """Return the scale on which rules read the cosines of *embedder*."""
+        return RAW if embedder is None or self.cosines == "raw" else embedder.scale
 
 
 def load_profile(name: str) -> Profile:

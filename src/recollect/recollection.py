@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from recollect.arguments import checked
+from recollect.embedders.contract import OwnModel
 from recollect.methods import Methods
 from recollect.workspace import Clock, Workspace, move, open_as, recover, utc_now
 
@@ -19,14 +20,15 @@ def open(  # noqa: A001  (recollect.open reads as it should)
     *,
     profile: str | None = None,
     project: str | None = None,
-    model: str | None = None,
+    model: str | OwnModel | None = None,
     reranker: str | None = None,
     clock: Clock = utc_now,
     background: bool = False,
 ) -> "Recollection":
     """Open the store at *address* (a path or ":memory:"; the user's own store when not given).
 
-    *model* is an installed model's name or folder, "hashing", or "none" to search by words alone;
+    *model* is an installed model's name or folder, "hashing", or "none" to search by words alone; or a model of your
+    own: a function that returns a vector for each text of a list, or an `EmbeddingModel`.
     *reranker* the folder of a cross-encoder that reads the best hits again, or "none".
     In the *background* means that new memories get their vectors from a thread: for processes that live long.
 

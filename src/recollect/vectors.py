@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from operator import mul
 from typing import Any, Final, TypeAlias
 
+from msgspec import Struct
+
 Vector: TypeAlias = "array[float]"
 """float32 numbers, `array("f")`: `numpy.frombuffer` reads them without a copy."""
 
@@ -39,6 +41,38 @@ def little(vector: Vector) -> Vector:
 
 WIDTH: Final = 4
 """Bytes of one float32."""
+
+FAR: Final = 0.058
+NEAR: Final = 0.593
+"""The mean cosines of all-MiniLM-L6-v2 for texts that have nothing to do with each other, and for texts about the same
+thing. Cosines of every other model are converted to this scale, so that one bound means the same for all."""
+
+
+class Scale(Struct, frozen=True, kw_only=True):
+    """What the cosines of a model mean: those of unrelated texts, and of texts about the same thing."""
+
+    far: float = FAR
+    near: float = NEAR
+    place: float = NEAR
+    """Where *near* is on the common scale; *far* is at FAR, and 1 at 1."""
+    tells: bool = True
+    """Whether near texts stand out from others, so that one cosine by itself says something."""
+
+    def of(self, cosine: float) -> float:
+        """Return *cosine* on the common scale."""
+        return self.of_all([cosine])[0]
+
+    def of_all(self, cosines: Sequence[float]) -> list[float]:
+        """Return *cosines* on the common scale: along one line up to *near*, and along another from there to 1."""
+        if self == RAW:
+            return list(cosines)
+        below, above = (self.place - FAR) / (self.near - self.far), (1.0 - self.place) / (1.0 - self.near)
+        lines = ((each - self.near) * (above if each > self.near else below) for each in cosines)
+        return [max(-1.0, round(self.place + line, DIGITS)) for line in lines]
+
+
+RAW: Final = Scale()
+"""The scale on which cosines stay as they are."""
 
 
 def unit(numbers: Iterable[float]) -> Vector:
@@ -83,16 +117,17 @@ class Matrix:
         exact: list[float] = (self._block[list(rows)].astype("f8") @ asked).round(DIGITS).tolist()
         return exact
 
-    def leads(self, scores: Sequence[float], most: int) -> list[float]:
+    def leads(self, scores: Sequence[float], most: int, scale: Scale = RAW) -> list[float]:
         """Return how far the *most* nearest others, ties by row, are ahead of each row by *scores*.
 
-        Weighted by cosine; negative leads and negative cosines count as zero.
+        Weighted by cosine on the common scale; negative leads and negative cosines count as zero.
         """
         np, block, own = self._np, self._block.astype("f8"), self._np.array(scores)
         products = (block @ block.T).round(DIGITS)
         np.fill_diagonal(products, -np.inf)
         nearest = np.argsort(-products, axis=1, kind="stable")[:, : min(most, len(block) - 1)]
-        cosines = np.maximum(np.take_along_axis(products, nearest, axis=1), 0.0)
+        compared = np.take_along_axis(products, nearest, axis=1)
+        cosines = np.maximum(np.array(scale.of_all(compared.ravel().tolist())).reshape(compared.shape), 0.0)
         ahead = cosines * np.maximum(own[nearest] - own[:, None], 0.0)
         return list(map(_mean, ahead.tolist(), cosines.tolist()))
 

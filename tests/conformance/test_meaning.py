@@ -150,6 +150,7 @@ def test_only_what_is_missing_is_embedded(db: Recollection) -> None:
 @pytest.mark.parametrize("kind", sorted(STORES))
 def test_a_change_of_model_keeps_the_old_vectors_serving_until_the_new_are_there(kind: str, tmp_path: Path) -> None:
     db = opened(kind, tmp_path, model="wide")
+    db.profile = replace(db.profile, floor=None)
     before = ids(db.search("docker deployment", mode="semantic"))
     changed = Recollection(store=db.store, profile=db.profile, models=Both(name="narrow"), clock=lambda: NOON)
 

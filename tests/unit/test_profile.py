@@ -83,8 +83,8 @@ def test_a_profile_of_ones_own_is_a_toml_file_that_names_only_what_differs(tmp_p
         ("[answerability]\nthreshold = 2", "<= 1.0 - at `answerability.threshold`", "docs/profiles.md"),
         ("[answerability]\nthreshold = 0.5\nwords = { cosine = 1 }", "`cosine` - at `answerability.words`", "coverage"),
         (
-            "[answerability]\nthreshold = 0.5\n[answerability.models.toy]\nhybrid = { size = 'big' }",
-            "at `answerability.models[...].hybrid.size`",
+            "[answerability]\nthreshold = 0.5\nhybrid = { size = 'big' }",
+            "at `answerability.hybrid.size`",
             "docs/profiles.md",
         ),
         ("limit = ", "is not TOML", "docs/profiles.md"),

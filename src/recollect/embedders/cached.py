@@ -3,11 +3,14 @@
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from recollect.embedders.contract import Embedder, Span
-from recollect.vectors import Vector
+from recollect.embedders.scale import kept
+from recollect.vectors import Scale, Vector
 
 if TYPE_CHECKING:  # few embedders work ahead
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,16 +20,24 @@ MOST: Final = 512
 
 
 class CachedEmbedder:
-    """Ask *inner*, and remember the vectors of questions; *ahead* says that a thread of its own may work ahead."""
+    """Ask *inner*, and remember the vectors of questions; *ahead* says that a thread of its own may work ahead.
 
-    def __init__(self, inner: Embedder, *, ahead: bool = False) -> None:
-        self._inner, self._ahead = inner, ahead
+    Its scale is kept in the *folder* of the models, if one is given.
+    """
+
+    def __init__(self, inner: Embedder, *, folder: Path | None = None, ahead: bool = False) -> None:
+        self._inner, self._folder, self._ahead = inner, folder, ahead
         self._thread: tuple[int, ThreadPoolExecutor] | None = None
         self._begun: dict[str, Future[None]] = {}
         self._lock = Lock()
         self._known: OrderedDict[str, Vector] = OrderedDict()
         self.fingerprint: Final = inner.fingerprint
         self.dimensions: Final = inner.dimensions
+
+    @cached_property
+    def scale(self) -> Scale:
+        """How its cosines compare with those of others."""
+        return self._inner.scale if self._folder is None else kept(self._inner, self._folder)
 
     def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vector of each text as something to be found."""

@@ -5,12 +5,12 @@ lone surrogates and NUL are read as unknown characters, and what is too long is 
 """
 
 import math
-from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from recollect.errors import ModelError
 from recollect.records import EXTERNAL
-from recollect.vectors import Vector
+from recollect.vectors import Scale, Vector
 
 Span: TypeAlias = tuple[int, int]
 """Where a passage begins and ends in its text: `text[start:end]`."""
@@ -38,6 +38,11 @@ class Embedder(Protocol):
     @property
     def dimensions(self) -> int:
         """Say how many numbers each vector has."""
+        ...
+
+    @property
+    def scale(self) -> Scale:
+        """Say how its cosines compare with those of other models."""
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
@@ -74,6 +79,31 @@ class Embedder(Protocol):
     def close(self) -> None:
         """Free everything held; asking for vectors afterwards raises ModelError."""
         ...
+
+
+# --- a model that a program brings ------------------------------------------------------------
+
+Vectors: TypeAlias = Sequence[Sequence[float]]
+"""A list of lists of numbers, or a NumPy array."""
+
+
+@runtime_checkable
+class EmbeddingModel(Protocol):
+    """What an embedding model of a program's own can do (own.py does the rest); its methods may be asynchronous."""
+
+    fingerprint: str
+    """Names the model: vectors are compared only with those of the same name."""
+
+    def embed_passages(self, texts: Sequence[str], /) -> Vectors | Awaitable[Vectors]:
+        """Return the vector of each text as something to be found."""
+        ...
+
+    def embed_queries(self, texts: Sequence[str], /) -> Vectors | Awaitable[Vectors]:
+        """Return the vector of each text as something to find by."""
+        ...
+
+
+OwnModel: TypeAlias = EmbeddingModel | Callable[[Sequence[str]], Any]
 
 
 def generation_for(width: int, embedder: Embedder | None) -> str:

@@ -8,25 +8,29 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Final
 
-from recollect.embedders.contract import Span
-from recollect.embedders.passages import cut
+from recollect.embedders import estimating
+from recollect.embedders.scale import scale_of
 from recollect.errors import InputError, ModelError
 from recollect.lazy import regex
-from recollect.text.sentences import estimate
 from recollect.vectors import Vector, unit
 
 _WORD: Final = regex(r"\w+")
 _WORD_WEIGHT: Final = 1.0
 _PART_WEIGHT: Final = 0.5
-_ROOM: Final = 256
 
 
 class HashingEmbedder:
     """Embed by the words of a text and the threes of letters in them."""
+
+    scale = cached_property(scale_of)
+    count_pieces = staticmethod(estimating.count_pieces)
+    passages = staticmethod(estimating.passages)
+    covers = staticmethod(estimating.covers)
+    knows_word = staticmethod(estimating.knows_word)
 
     def __init__(self, *, dimensions: int = 256) -> None:
         if dimensions < 1:
@@ -42,22 +46,6 @@ class HashingEmbedder:
         return [self._embed(text) for text in texts]
 
     embed_queries = embed_passages
-
-    def count_pieces(self, text: str) -> int:
-        """Estimate the word pieces of *text*."""
-        return len(estimate(text))
-
-    def passages(self, text: str, *, most: int | None = None) -> list[Span]:
-        """Cut *text* into passages of at most 256 pieces."""
-        return cut(text, estimate(text), most=min(most or _ROOM, _ROOM))
-
-    def covers(self, text: str) -> bool:  # noqa: ARG002 - letters are letters to a hash
-        """Take every script."""
-        return True
-
-    def knows_word(self, word: str) -> bool:  # noqa: ARG002 - it has no vocabulary
-        """Know no words."""
-        return False
 
     def close(self) -> None:
         """Embed no more; there is nothing to free."""

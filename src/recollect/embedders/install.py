@@ -38,6 +38,7 @@ from recollect.embedders.manifest import (
 )
 from recollect.embedders.models import FILE, HASHING, find_model
 from recollect.embedders.onnx import OnnxEmbedder
+from recollect.embedders.scale import kept
 from recollect.errors import InputError, ModelError
 from recollect.files import make_folder, python_command, wait_for_lock
 from recollect.records import Progress
@@ -378,24 +379,25 @@ def _make(recipe: _Recipe, staging: Path, place: Path, progress: Progress) -> No
     ready.mkdir()
     recipe.build(ready, fetched, progress)
     progress(0, 0, "try the model")
-    _try(ready, recipe.probe)
+    _try(ready, recipe.probe, place.parent)
     if place.exists():
         place.rename(old)
     ready.rename(place)
     shutil.rmtree(staging, ignore_errors=True)
 
 
-def _try(folder: Path, probe: Probe) -> None:
-    """Embed the probe and refuse the model when the vector is not the known one."""
+def _try(folder: Path, probe: Probe, models: Path) -> None:
+    """Embed the probe and refuse the model when the vector is not the known one; keep its scale with the *models*."""
     embedder = OnnxEmbedder(folder, threads=1)
     (vector,) = embedder.embed_passages([probe.text])
-    embedder.close()
     furthest = max((abs(a - b) for a, b in zip(vector, probe.begins, strict=False)), default=0.0)
     if not furthest <= _CLOSE:
         raise ModelError(
             f"the model gives other numbers than it should (off by {furthest:.2g})",
             hint="it was not installed; please report the versions of onnxruntime and tokenizers",
         )
+    kept(embedder, models)
+    embedder.close()
 
 
 # --- what is installed ----------------------------------------------------------------------

@@ -13,9 +13,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Literal, get_args
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, field, structs, to_builtins
 from msgspec.structs import replace
 
+from recollect.embedders.families import Pooling, family_of
 from recollect.embedders.models import FILE, HASHING
 from recollect.embedders.passages import SCRIPTS
 from recollect.errors import ModelError
@@ -53,9 +54,6 @@ def require(library: str, *, by: str = "the embedding model") -> ModuleType:
         ) from error
 
 
-Pooling = Literal["mean", "cls", "none"]
-
-
 class Checksum(Struct, frozen=True, kw_only=True):
     """What a file must be to be the right one."""
 
@@ -67,8 +65,9 @@ class Manifest(Struct, frozen=True, kw_only=True):
     """How to make vectors with an ONNX sentence model.
 
     `pooling` says what the vector is; a graph that already gives one vector for each text is not pooled
-    again. `max_pieces` counts what the tokenizer adds. `weights` is the sha256 of the published weights
-    the graph was built from; without it the graph itself is what the fingerprint stands on.
+    again. With `matryoshka` the first `dimensions` of what the graph gives are the vector. `max_pieces` counts
+    what the tokenizer adds. `weights` is the sha256 of the published weights the graph was built from; without
+    it the graph itself is what the fingerprint stands on.
     """
 
     name: str
@@ -78,6 +77,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     max_pieces: int = 256
     query_prefix: str = ""
     passage_prefix: str = ""
+    matryoshka: bool = False
     graph: str = "model.onnx"
     tokenizer: str = "tokenizer.json"
     output: str = ""
@@ -97,6 +97,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
             self.weights or self.files[self.graph].sha256,
             self.files[self.tokenizer].sha256,
             *(self.pooling, self.normalise, self.max_pieces, self.query_prefix, self.passage_prefix),
+            *([self.dimensions] if self.matryoshka else ()),
         )
         digest = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12]
         return f"{self.name}-{self.pooling}-{'l2' if self.normalise else 'raw'}-{self.max_pieces}-{digest}"
@@ -115,7 +116,10 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def parse_manifest(told: Mapping[str, Any], *, where: str) -> Manifest:
-    """Return the manifest that the table *told* describes; every key and value is checked."""
+    """Return the manifest that the table *told* describes; every key and value is checked.
+
+    What it leaves out is as the family of the model has it, which its name says.
+    """
     unknown = sorted(set(told) - set(Manifest.__struct_fields__))
     wrong = sorted(key for key, fits in _FITS.items() if key in told and not fits(told[key]))
     missing = sorted({"name", "dimensions"} - set(told))
@@ -123,7 +127,8 @@ def parse_manifest(told: Mapping[str, Any], *, where: str) -> Manifest:
         if keys:
             raise ModelError(f"{where} has {what} {keys[0]}", hint=f"it knows: {', '.join(_FITS)}")
     checksums = {name: Checksum(**entry) for name, entry in told.get("files", {}).items()}
-    return Manifest(**{**told, "weak_on": tuple(told.get("weak_on", ())), "files": checksums})
+    usual = structs.asdict(family_of(told["name"]))
+    return Manifest(**{**usual, **told, "weak_on": tuple(told.get("weak_on", ())), "files": checksums})
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -209,6 +214,7 @@ _FITS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "max_pieces": lambda value: _count(value) and value >= 8,
     "query_prefix": _text,
     "passage_prefix": _text,
+    "matryoshka": lambda value: isinstance(value, bool),
     "graph": is_inside,
     "tokenizer": is_inside,
     "output": _text,

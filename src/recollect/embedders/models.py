@@ -2,14 +2,16 @@
 
 import os
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from copy import copy
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from recollect.embedders.contract import Embedder
-from recollect.errors import ModelError, RecollectError
+from recollect.embedders.contract import Embedder, OwnModel
+from recollect.errors import InputError, ModelError, RecollectError
 from recollect.records import Progress
+from recollect.vectors import RAW, Scale
 
 if TYPE_CHECKING:  # few ask a server, and a search by words no model
     from recollect.embedders.cached import CachedEmbedder
@@ -24,7 +26,8 @@ HASHING: Final = "hashing"
 class Models:
     """The embedding model in use, and others by name.
 
-    *fetch* is what installs the model in use when it is first needed; `install.fetch_missing` unless told.
+    *fetch* is what installs the model in use when it is first needed; `install.fetch_missing` unless told. *own* is a
+    model that the program brings.
     """
 
     def __init__(
@@ -35,11 +38,13 @@ class Models:
         key: str = "",
         offline: bool = False,
         fetch: Callable[..., object] | None = None,
+        own: OwnModel | None = None,
     ) -> None:
-        self.name = name
+        self.name = name if own is None else name_of(own)
+        self._own = own
         self.progress: Progress | None = None
         """Who is told how far a fetch is, unless the writer says."""
-        self._folder, self._key = folder or Path(), key
+        self._folder, self._scales, self._key = folder or Path(), folder, key
         self.offline, self._fetch = offline, fetch
         self._loaded: dict[str, CachedEmbedder] = {}
         self._missing: dict[str, Hashable] = {}
@@ -71,6 +76,16 @@ class Models:
             return None
         loaded = self._loaded.get(name)
         return loaded if loaded is not None else self._looked_for(name)
+
+    def scale(self, fingerprint: str) -> Scale:
+        """Return the scale of the vectors with this fingerprint; as they are, where nothing is known of them."""
+        loaded = next((each for each in self._loaded.values() if each.fingerprint == fingerprint), None)
+        if loaded is not None:
+            with suppress(ModelError):
+                return loaded.scale
+        from recollect.embedders.scale import scales_in  # noqa: PLC0415  (most compare no vectors)
+
+        return scales_in(self._scales).get(fingerprint, RAW)
 
     @property
     def state(self) -> Hashable:
@@ -134,7 +149,8 @@ class Models:
 
     def _if_here(self, name: str) -> "CachedEmbedder | None":
         """Return the model *name*; a search by words pays for a look at one folder and no more."""
-        if name != HASHING and "://" not in name and find_model(name, self._folder) is None:
+        brought = self._own is not None and name == self.name
+        if not brought and name != HASHING and "://" not in name and find_model(name, self._folder) is None:
             return None
         try:
             return self._load(name)
@@ -152,13 +168,30 @@ class Models:
     def _load(self, name: str) -> "CachedEmbedder":
         from recollect.embedders.cached import CachedEmbedder  # noqa: PLC0415  (a search by words needs none of it)
 
+        if self._own is not None and name == self.name:
+            from recollect.embedders.own import OwnEmbedder  # noqa: PLC0415
+
+            return CachedEmbedder(OwnEmbedder(self._own, name), folder=self._scales, ahead=True)
         if "://" in name:
             from recollect.embedders.remote import Breaker, RemoteEmbedder, read_remote  # noqa: PLC0415
 
             breaker = Breaker()
             self._breaker = breaker if name == self.name else self._breaker
-            return CachedEmbedder(RemoteEmbedder(read_remote(name, key=self._key), breaker), ahead=True)
-        return CachedEmbedder(load(name, self._folder))  # what computes here gains nothing by another thread
+            inner = RemoteEmbedder(read_remote(name, key=self._key), breaker)
+            return CachedEmbedder(inner, folder=self._scales, ahead=True)
+        # What computes here gains nothing by another thread.
+        return CachedEmbedder(load(name, self._folder), folder=self._scales)
+
+
+def name_of(own: OwnModel) -> str:
+    """Return what tells a program's own model from others: its fingerprint, or the name of the function."""
+    name = getattr(own, "fingerprint", None) or getattr(own, "__qualname__", "")
+    if not isinstance(name, str) or not name or "<lambda>" in name:
+        raise InputError(
+            "the model has no name to tell its vectors from those of others",
+            hint="give a function made with def, or an object with a fingerprint",
+        )
+    return f"own-{name}"
 
 
 NO_MODELS: Final = Models()

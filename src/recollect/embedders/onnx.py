@@ -4,6 +4,7 @@ import os
 import threading
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
@@ -14,6 +15,7 @@ from recollect.arguments import storable
 from recollect.embedders.contract import Span
 from recollect.embedders.manifest import Manifest, damaged_model, read_manifest, require, with_checksums, wrong_files
 from recollect.embedders.passages import batches, cut, knows
+from recollect.embedders.scale import scale_of
 from recollect.errors import ModelError
 from recollect.vectors import Vector
 
@@ -129,6 +131,8 @@ class OnnxEmbedder:
     which any number of threads may use at the same time.
     """
 
+    scale = cached_property(scale_of)
+
     def __init__(self, folder: Path, *, threads: int | None = None) -> None:
         manifest = read_manifest(folder)
         for problem in wrong_files(folder, manifest, look="size"):
@@ -224,6 +228,7 @@ class OnnxEmbedder:
 def _pooled(numpy: Any, hidden: Any, mask: Any, manifest: Manifest) -> Any:
     """Pool what the graph did not pool, and make each row of length one."""
     rows = _POOL[manifest.pooling](hidden, mask) if hidden.ndim == 3 else hidden
+    rows = rows[:, : manifest.dimensions] if manifest.matryoshka else rows
     if rows.ndim != 2 or rows.shape[1] != manifest.dimensions:
         raise ModelError(
             f"the model {manifest.name} gives {rows.shape[-1]} dimensions, its model.toml says {manifest.dimensions}",

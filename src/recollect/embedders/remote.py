@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import cached_property
 from hashlib import sha256
 from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
 from threading import Lock, Thread
@@ -21,14 +22,13 @@ from urllib.error import HTTPError, URLError
 from msgspec import Struct
 
 from recollect.arguments import storable
-from recollect.embedders.contract import Span, expect
-from recollect.embedders.passages import cut
+from recollect.embedders import estimating
+from recollect.embedders.contract import expect
+from recollect.embedders.families import family_of
+from recollect.embedders.scale import scale_of
 from recollect.errors import InputError, ModelError
-from recollect.text.sentences import estimate
 from recollect.vectors import Vector, unit, zero
 
-ROOM: Final = 256
-"""Pieces of a passage: what every sentence model takes."""
 MOST_BYTES: Final = 256 * 1024 * 1024
 """No answer to one request is read beyond this."""
 PATIENCE: Final = 5.0
@@ -55,6 +55,10 @@ class Remote(Struct, frozen=True, kw_only=True):
     model: str
     dimensions: int
     key: str = ""
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    matryoshka: bool = False
+    """Whether a longer vector may be cut to *dimensions*."""
     batch: int = 64
     timeout: float = PATIENCE
     """How many seconds a search waits for the server, all tries together."""
@@ -82,11 +86,15 @@ def read_remote(address: str, *, key: str = "") -> Remote:
         raise ModelError(
             f"{address!r} does not say which model to ask", hint="such as http://host/v1#model=NAME&dimensions=384"
         )
+    family = family_of(said["model"])
     return Remote(
         url=url,
         model=said["model"],
         dimensions=int(said["dimensions"]),
         key=key,
+        query_prefix=said.get("query_prefix", family.query_prefix),
+        passage_prefix=said.get("passage_prefix", family.passage_prefix),
+        matryoshka=family.matryoshka,
         timeout=_seconds(said.get("timeout"), PATIENCE),
         batch_timeout=_seconds(said.get("batch_timeout"), BATCH_PATIENCE),
     )
@@ -132,30 +140,19 @@ class Breaker:
 class RemoteEmbedder:
     """Embed by asking a server; *breaker* knows how it did so far."""
 
+    scale = cached_property(scale_of)
+    count_pieces = staticmethod(estimating.count_pieces)
+    passages = staticmethod(estimating.passages)
+    covers = staticmethod(estimating.covers)
+    knows_word = staticmethod(estimating.knows_word)
+
     def __init__(self, remote: Remote, breaker: Breaker | None = None) -> None:
-        # The blanks are prefixes that could never be set: without them stored vectors would belong to nobody.
-        told = json.dumps([remote.model, remote.dimensions, "", ""])
+        told = json.dumps([remote.model, remote.dimensions, remote.query_prefix, remote.passage_prefix])
         self._remote = remote
         self._breaker = breaker or Breaker()
         self._open = True
         self.dimensions: Final = remote.dimensions
         self.fingerprint: Final = f"remote-{remote.model}-{remote.dimensions}-{sha256(told.encode()).hexdigest()[:12]}"
-
-    def count_pieces(self, text: str) -> int:
-        """Estimate the word pieces of *text*, rather too many than too few: the server's tokenizer is unknown."""
-        return len(estimate(text))
-
-    def passages(self, text: str, *, most: int | None = None) -> list[Span]:
-        """Cut *text* into passages of about *most* word pieces or fewer."""
-        return cut(text, estimate(text), most=min(most or ROOM, ROOM))
-
-    def covers(self, text: str) -> bool:  # noqa: ARG002 - only the server could say
-        """Trust the server with every script."""
-        return True
-
-    def knows_word(self, word: str) -> bool:  # noqa: ARG002 - only the server could say
-        """Know no words."""
-        return False
 
     def close(self) -> None:
         """Ask no more."""
@@ -163,14 +160,14 @@ class RemoteEmbedder:
 
     def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vector of each text as something to be found, in the order given."""
-        return self._embed(texts, self._remote.batch_timeout / self._remote.batch)
+        return self._embed(texts, self._remote.passage_prefix, self._remote.batch_timeout / self._remote.batch)
 
     def embed_queries(self, texts: Sequence[str]) -> list[Vector]:
-        """Return the vector of each text as something to find by; the server makes no difference, our patience does."""
-        return self._embed(texts, 0.0)
+        """Return the vector of each text as something to find by, with less patience."""
+        return self._embed(texts, self._remote.query_prefix, 0.0)
 
-    def _embed(self, texts: Sequence[str], more: float) -> list[Vector]:
-        """Return the vector of each text; each may take so many seconds *more*."""
+    def _embed(self, texts: Sequence[str], prefix: str, more: float) -> list[Vector]:
+        """Return the vector of each text after *prefix*; each may take so many seconds *more*."""
         if not self._open:
             raise ModelError("the remote embedder is closed", hint="open it again")
         # Servers refuse blank text; it points nowhere, and that needs no question.
@@ -179,7 +176,7 @@ class RemoteEmbedder:
         for start in range(0, len(asked), self._remote.batch):
             group = asked[start : start + self._remote.batch]
             seconds = self._remote.timeout + more * len(group)
-            reply = _ask(self._remote, [storable(texts[at]) for at in group], seconds, self._breaker)
+            reply = _ask(self._remote, [prefix + storable(texts[at]) for at in group], seconds, self._breaker)
             for at, vector in zip(group, _vectors(reply, self._remote, len(group)), strict=True):
                 found[at] = vector
         return found
@@ -327,6 +324,8 @@ def _vectors(reply: Any, remote: Remote, count: int) -> list[Vector]:
             "the embedding server's answer is not in the OpenAI shape",
             hint="expected data[].index and data[].embedding",
         ) from error
+    if remote.matryoshka:
+        ordered = [vector[: remote.dimensions] for vector in ordered]
     for vector in ordered:
         expect(vector, dimensions=remote.dimensions)
     return [unit(vector) for vector in ordered]

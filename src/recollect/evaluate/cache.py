@@ -11,7 +11,7 @@ from platformdirs import user_cache_path
 
 from recollect.embedders.contract import Embedder, Span
 from recollect.errors import InputError
-from recollect.vectors import Vector
+from recollect.vectors import Scale, Vector
 
 
 def user_cache() -> Path:
@@ -34,6 +34,11 @@ class DiskCachedEmbedder:
             self._db.execute("create table if not exists kept (digest blob primary key, vector blob) without rowid")
         except (OSError, sqlite3.Error) as error:
             raise InputError(f"cannot keep vectors in {folder}: {error}", hint="name a folder of yours") from error
+
+    @property
+    def scale(self) -> Scale:
+        """How its cosines compare with those of others."""
+        return self._inner.scale
 
     def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vector of each text as something to be found."""

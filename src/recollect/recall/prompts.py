@@ -332,6 +332,8 @@ def _cosines(
     if embedder is None or not statements:
         return None
     try:
+        if not embedder.scale.tells:
+            return None
         vector = pack(embedder.embed_queries([prompt])[0])
         ids = [each.id for each in statements]
         stored = store.vectors(embedder.fingerprint, ids, scope=scope)
@@ -340,7 +342,7 @@ def _cosines(
     rows = [(row, passage.vector) for row, passages in stored.items() for passage in passages]
     products = matrix([each for _, each in rows], dimensions=embedder.dimensions).products(vector, range(len(rows)))
     found: dict[int, float] = {}
-    for (row, _), cosine in zip(rows, products, strict=True):
+    for (row, _), cosine in zip(rows, embedder.scale.of_all(products), strict=True):
         found[row] = max(cosine, found.get(row, -1.0))
     return found
 

@@ -1,7 +1,7 @@
 """What every way in shares: the store, the profile's rules, the project, the writer's trust, the model, the time."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -31,7 +31,7 @@ from recollect.remember.redact import FoundSecret, digests_of, redact_name, reda
 from recollect.stores.contract import Analyse, Store
 from recollect.text.firewall import strip_rendered
 from recollect.trust import TRUST_LEVELS, capped, level
-from recollect.vectors import Vector, pack, unit
+from recollect.vectors import RAW, Scale, Vector, pack, unit
 
 DEFAULT: Final = Memory(content="").project
 """The project of what names none."""
@@ -76,6 +76,8 @@ class IngestContext(Struct, frozen=True, kw_only=True):
     """Whether drafts get vectors before they are stored, to be compared by them; else words alone decide."""
     model: str = ""
     """The name of that model."""
+    scales: Callable[[str], Scale] = lambda _: RAW
+    """The scales of models, by the fingerprints of their vectors."""
 
     def __post_init__(self) -> None:
         """Refuse a trust that is none."""
@@ -127,6 +129,10 @@ class IngestContext(Struct, frozen=True, kw_only=True):
         )
         passage = Passage(start=0, stop=len(memory.content), vector=pack(numbers))
         return Embedding(generation=generation, passages=(passage,), given=True)
+
+    def scale(self, generation: Generation) -> Scale:
+        """Return the scale on which rules read the cosines of a *generation*."""
+        return RAW if self.profile.cosines == "raw" else self.scales(generation.fingerprint)
 
     def own(self, memory: Memory) -> Memory:
         """Return *memory* as one of the context's project, where one is chosen; refuse what names another."""

@@ -12,7 +12,7 @@ from recollect.errors import InputError
 from recollect.records import ALL_PROJECTS, EmbeddedMemory, Generation, Memory, Passage, Progress, Scope
 from recollect.stores.contract import Store
 from recollect.text.sentences import merge_sentences
-from recollect.vectors import WIDTH, Matrix, matrix, mix, pack, unpack
+from recollect.vectors import WIDTH, Matrix, Scale, matrix, mix, pack, unpack
 
 Wanted = Callable[[Sequence[int]], Collection[int]]
 """How to tell which of some memories are wanted."""
@@ -127,7 +127,7 @@ def embed_memories(memories: Sequence[Memory], embedder: Embedder) -> list[Embed
     First those of the whole, in as many parts as the model's room demands; then those of its short passages that
     say something else. A note of many things is found by each of them, and a text of one thing has one vector.
     """
-    cuts = [(passages(memory, embedder), short_passages(memory)) for memory in memories]
+    cuts, scale = [(passages(memory, embedder), short_passages(memory)) for memory in memories], embedder.scale
     texts = (
         text
         for memory, (whole, short) in zip(memories, cuts, strict=True)
@@ -142,12 +142,12 @@ def embed_memories(memories: Sequence[Memory], embedder: Embedder) -> list[Embed
         return [Passage(start=start, stop=stop, vector=pack(next(vectors))) for start, stop in spans]
 
     return [
-        EmbeddedMemory(memory_id=memory.id, meaning=memory.meaning, passages=_telling(made(whole), made(short)))
+        EmbeddedMemory(memory_id=memory.id, meaning=memory.meaning, passages=_telling(made(whole), made(short), scale))
         for memory, (whole, short) in zip(memories, cuts, strict=True)
     ]
 
 
-def _telling(whole: Sequence[Passage], short: Sequence[Passage]) -> tuple[Passage, ...]:
+def _telling(whole: Sequence[Passage], short: Sequence[Passage], scale: Scale) -> tuple[Passage, ...]:
     """Return the passages of the *whole*, and those *short* ones that it does not speak for, mixed with it.
 
     A few sentences are near to many questions by chance; what they are a part of says which.
@@ -155,14 +155,14 @@ def _telling(whole: Sequence[Passage], short: Sequence[Passage]) -> tuple[Passag
     if not short:
         return tuple(whole)
     block = matrix([each.vector for each in whole], dimensions=len(whole[0].vector) // WIDTH)
-    return (*whole, *(found for each in short if (found := _apart(each, whole, block)) is not None))
+    return (*whole, *(found for each in short if (found := _apart(each, whole, block, scale)) is not None))
 
 
-def _apart(passage: Passage, whole: Sequence[Passage], block: Matrix) -> Passage | None:
+def _apart(passage: Passage, whole: Sequence[Passage], block: Matrix, scale: Scale) -> Passage | None:
     """Return *passage* with the nearest of the *whole* mixed in, in equal parts; None where that speaks for it."""
     cosines = block.products(passage.vector, range(len(whole)))
     nearest = max(range(len(whole)), key=cosines.__getitem__)
-    if cosines[nearest] >= SPOKEN_FOR:
+    if scale.of(cosines[nearest]) >= SPOKEN_FOR:
         return None
     vectors = unpack(passage.vector), unpack(whole[nearest].vector)
     return replace(passage, vector=pack(mix(vectors, (0.5, 0.5))))

@@ -402,10 +402,10 @@ def _look_up(entry: _Entry, found: _Neighbors, context: IngestContext, *, few: b
     if embedding is None:
         return
     if not by_words or (few and max(found.by_words, default=0) <= MAX_SCANNED_ID):
-        found.cosines = _nearest(embedding, entry.memory, context.store)
+        found.cosines = _nearest(embedding, entry.memory, context)
     if by_words:
         rows = [row for row in found.by_words if row not in found.cosines]
-        found.cosines |= _cosines(embedding, rows, context.store)
+        found.cosines |= _cosines(embedding, rows, context)
 
 
 def _add_contradicted(batch: Sequence[_Entry], neighbors: Sequence[_Neighbors], store: Store) -> None:
@@ -450,24 +450,27 @@ def _known(batch: Sequence[_Entry], store: Store, *, by_words: bool) -> tuple[di
     return same, neighbors
 
 
-def _cosines(embedding: Embedding, rows: Sequence[int], store: Store) -> Scores:
+def _cosines(embedding: Embedding, rows: Sequence[int], context: IngestContext) -> Scores:
     """Return the cosine of *embedding* with each of *rows* that has a vector."""
     generation, vector = embedding.generation, embedding.passages[0].vector
-    stored = store.vectors(generation.fingerprint, rows, scope=ALL_PROJECTS) if rows else {}
+    stored = context.store.vectors(generation.fingerprint, rows, scope=ALL_PROJECTS) if rows else {}
     passages = [(row, each.vector) for row, found in stored.items() for each in found]
     compared = matrix([each for _, each in passages], dimensions=generation.dimensions)
     scores: Scores = {}
-    for (row, _), cosine in zip(passages, compared.products(vector, range(len(passages))), strict=True):
+    cosines = context.scale(generation).of_all(compared.products(vector, range(len(passages))))
+    for (row, _), cosine in zip(passages, cosines, strict=True):
         scores[row] = max(cosine, scores.get(row, -1.0))
     return scores
 
 
-def _nearest(embedding: Embedding, memory: Memory, store: Store) -> Scores:
+def _nearest(embedding: Embedding, memory: Memory, context: IngestContext) -> Scores:
     """Return the cosines of the memories nearest to *embedding* in the project and kind of *memory*."""
     vector, scope = embedding.passages[0].vector, Scope(projects=frozenset({memory.project}))
     where = Filter(kinds=(memory.kind,))
-    hits = store.nearest(embedding.generation.fingerprint, vector, scope=scope, where=where, limit=MAX_NEAREST)
-    return {hit.id: hit.score for hit in hits.top}
+    generation = embedding.generation
+    hits = context.store.nearest(generation.fingerprint, vector, scope=scope, where=where, limit=MAX_NEAREST)
+    scale = context.scale(generation)
+    return {hit.id: scale.of(hit.score) for hit in hits.top}
 
 
 def by_bm25(memory: Memory, context: IngestContext) -> Scores:

@@ -215,6 +215,8 @@ def _cosines(held: Sequence[Memory], new: Collection[int], context: IngestContex
     fresh = [each for each in held if each.id in new]
     others = [each for each in held if each.id not in new]
     try:
+        if not embedder.scale.tells:
+            return {}
         made = embedder.embed_passages([each.content for each in fresh])
         scope = Scope(projects=frozenset({held[0].project}))
         stored = context.store.vectors(embedder.fingerprint, [each.id for each in others], scope=scope)
@@ -227,7 +229,7 @@ def _cosines(held: Sequence[Memory], new: Collection[int], context: IngestContex
     table = matrix([vector for _, vector in packed], dimensions=embedder.dimensions)
     found: dict[tuple[int, int], float] = {}
     for each, vector in zip(fresh, made, strict=True):
-        products = table.products(pack(vector), range(len(packed)))
+        products = embedder.scale.of_all(table.products(pack(vector), range(len(packed))))
         for (row, _), cosine in zip(packed, products, strict=True):
             if row != each.id:
                 found[min(row, each.id), max(row, each.id)] = cosine

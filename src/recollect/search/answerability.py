@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from recollect.profile import Answerability, Calibration, VectorModel, WordModel
-from recollect.records import Filter
+from recollect.profile import Answerability, VectorModel, WordModel
+from recollect.records import EXTERNAL, Filter
 from recollect.replies import Evidence, Reason
 from recollect.search.build_query import query_terms
 from recollect.search.candidates import Drop
@@ -25,6 +25,7 @@ from recollect.search.spelling import unknown_words
 from recollect.search.state import Ranking, SearchContext, State
 from recollect.text.analyser import field_texts, telling_path
 from recollect.text.snippet import QueryTerms, held, held_in_line
+from recollect.vectors import RAW
 
 MAX_LOG_ODDS = 30.0
 """Beyond this the logistic curve is flat, and its exponential would overflow."""
@@ -62,9 +63,9 @@ class _HitEvidence(NamedTuple):
 
 def _best(state: State, rules: Answerability) -> Evidence | None:
     """Return the evidence of the most probable of the first hits, among those nearly as much about it as the best."""
-    length, table = query_length(state.query), calibration(next(iter(state.generations), ""), rules)
+    length = query_length(state.query)
     terms, groups = query_terms(state.tiers), group(state.kept.ids, state.exchanges, most=rules.top_k)
-    scored = (_score_hit(rows, state, terms, length, table, rules) for rows in groups)
+    scored = (_score_hit(rows, state, terms, length, rules) for rows in groups)
     judged = [each for each in scored if each is not None]
     most = max((each.about for each in judged), default=0.0)
     near = (_evidence(each, state, length, rules) for each in judged if each.about >= most - rules.max_gap)
@@ -74,29 +75,25 @@ def _best(state: State, rules: Answerability) -> Evidence | None:
 
 
 def _score_hit(
-    rows: tuple[int, ...],
-    state: State,
-    terms: QueryTerms,
-    length: float,
-    table: Calibration | None,
-    rules: Answerability,
+    rows: tuple[int, ...], state: State, terms: QueryTerms, length: float, rules: Answerability
 ) -> _HitEvidence | None:
     """Return how much the hits *rows* are about the query.
 
-    A cosine alone, of a model without calibration, says nothing. A hit without a vector, or with one of such a model,
-    is judged by its words alone.
+    A hit without a vector of a model that is known here and tells something is judged by its words alone.
     """
     coverage: float | None = max(_coverage(row, state.rankings) * _share_off_path(row, state, terms) for row in rows)
     shares = (share for row in rows for share in state.candidates.shares(row) if share.ranking == "vector")
     near = [share.native for share in shares if share.native is not None]
-    cosine = max(near, default=None) if table is not None and state.mode != "keyword" else None
+    generation, scale = next(iter(state.generations.items()), (EXTERNAL, RAW))
+    known = scale.tells and not generation.startswith(EXTERNAL)
+    cosine = max(near, default=None) if known else None
     model: WordModel | VectorModel
     if state.mode == "semantic":
-        if table is None or cosine is None or state.foreign:
+        if cosine is None or state.foreign:
             return None
-        model, coverage = table.semantic, None
+        model, coverage = rules.semantic, None
     else:
-        model = rules.words if table is None or cosine is None else table.hybrid
+        model = rules.words if cosine is None else rules.hybrid
     covered, searched = length_adjusted(coverage or 0.0, length=length, rules=rules), state.ranking("vector").total
     about = log_odds(model, coverage=covered, cosine=cosine or 0.0, searched=searched)
     return _HitEvidence(rows, about, coverage, cosine)
@@ -187,12 +184,6 @@ def length_adjusted(coverage: float, *, length: float, rules: Answerability) -> 
 def stretch(length: float, rules: Answerability) -> float:
     """Return how much less coverage a query of *length* words needs."""
     return math.pow(max(1.0, length / rules.length_pivot), rules.length_exponent)
-
-
-def calibration(model: str, rules: Answerability) -> Calibration | None:
-    """Return the calibration with the longest prefix of the fingerprint *model*, if any."""
-    names = [name for name in rules.models if f"{model}-".startswith(f"{name}-")]
-    return rules.models[max(names, key=len)] if names else None
 
 
 _OTHER_WORDS = ("expansion", "vector")

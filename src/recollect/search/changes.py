@@ -5,7 +5,7 @@ that changes or denies what the best hit says, or is about the same thing and an
 and names the one it follows. So does a memory of the present above a best hit that calls itself past.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import islice
 
@@ -156,7 +156,7 @@ def _follows(row: int, other: int, state: State, *, back: bool = False) -> bool:
         return False
     from recollect.text.claims import gives_other_value, relation, same_subject  # noqa: PLC0415
 
-    near = _cosine(row, other, state.vectors)
+    near = _cosine(row, other, state)
     if relation(new.content, old.content, cosine=near) in {"updates", "conflicts"}:
         return True
     if gives_other_value(new.content, old.content):
@@ -183,10 +183,11 @@ def _alike(row: int, other: int, state: State) -> bool:
     from recollect.text.claims import same_subject  # noqa: PLC0415
 
     old, new = sorted((state.outlines[row], state.outlines[other]), key=lambda each: (each.when, each.id))
-    return same_subject(new.content, old.content, cosine=_cosine(row, other, state.vectors))
+    return same_subject(new.content, old.content, cosine=_cosine(row, other, state))
 
 
-def _cosine(row: int, other: int, vectors: Mapping[int, bytes]) -> float | None:
-    if row not in vectors or other not in vectors:
+def _cosine(row: int, other: int, state: State) -> float | None:
+    vectors = state.vectors
+    if not state.scale.tells or row not in vectors or other not in vectors:
         return None
-    return plain_products(vectors[other], [vectors[row]])[0]
+    return state.scale.of(plain_products(vectors[other], [vectors[row]])[0])

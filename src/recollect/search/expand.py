@@ -19,7 +19,7 @@ from recollect.search.spelling import words_of
 from recollect.search.state import SearchContext, State, Tier
 from recollect.text.normalise import fold
 from recollect.text.tokenizer import read_words
-from recollect.vectors import matrix, pack
+from recollect.vectors import RAW, Scale, matrix, pack
 
 MIN_WORD_LENGTH: Final = 3
 """Shorter words of the vocabulary say too little to be searched for."""
@@ -83,23 +83,29 @@ def _by_vocabulary(state: State, context: SearchContext, words: Words) -> tuple[
         return ()
     vocabulary = words_of(context, state.scope, version=state.version)
     try:
-        return by_vocabulary(state.query, vocabulary, context.embedder, words=words)
+        return by_vocabulary(
+            state.query, vocabulary, context.embedder, words=words, scale=context.profile.scale(context.embedder)
+        )
     except ModelError:
         return ()
 
 
-def by_vocabulary(query: Query, vocabulary: Iterable[str], embedder: Embedder, *, words: Words) -> tuple[Variant, ...]:
+def by_vocabulary(
+    query: Query, vocabulary: Iterable[str], embedder: Embedder, *, words: Words, scale: Scale = RAW
+) -> tuple[Variant, ...]:
     """Return one variant of the frequent words of the store that mean about what the key terms mean, if any."""
     terms = [fold(term) for term in key_terms(query.text)][:MAX_KEY_TERMS]
     frequent = [word for word in vocabulary if len(word) >= MIN_WORD_LENGTH and word.isalpha()]
-    near = near_words(terms, frequent[:MAX_VOCABULARY], embedder, least=MIN_SIMILARITY)
+    near = near_words(terms, frequent[:MAX_VOCABULARY], embedder, least=MIN_SIMILARITY, scale=scale)
     known = {stem for word in query.words for stem in word.stems}
     stems = dict.fromkeys(stem for word in near for each in read_words(word) for stem in each.stems if not each.stop)
     leaves = tuple(Word(text=stem) for stem in stems if stem not in known)[:MAX_NEIGHBORS]
     return (Variant(tier=word_query(AnyOf(parts=leaves), words), weight=VOCABULARY_WEIGHT),) if leaves else ()
 
 
-def near_words(terms: Sequence[str], words: Sequence[str], embedder: Embedder, *, least: float) -> tuple[str, ...]:
+def near_words(
+    terms: Sequence[str], words: Sequence[str], embedder: Embedder, *, least: float, scale: Scale = RAW
+) -> tuple[str, ...]:
     """Return the *words* with a cosine of at least *least* to one of *terms*, nearest first."""
     kept = _VECTORS.setdefault(embedder, Bounded(BYTES_KEPT, weigh=len))
     vectors = {word: found for word in (*terms, *words) if (found := kept.get(word)) is not None}
@@ -109,7 +115,7 @@ def near_words(terms: Sequence[str], words: Sequence[str], embedder: Embedder, *
         kept.update(made)
         vectors |= made
     block = matrix([vectors[word] for word in words], dimensions=embedder.dimensions)
-    compared = [block.products(vectors[term], range(len(words))) for term in terms]
+    compared = [scale.of_all(block.products(vectors[term], range(len(words)))) for term in terms]
     cosines = {word: max(each) for word, each in zip(words, zip(*compared, strict=True), strict=False)}
     near = [word for word, cosine in cosines.items() if cosine >= least and word not in terms]
     return tuple(sorted(near, key=lambda word: (-cosines[word], word)))

@@ -11,6 +11,7 @@ from recollect.search.build_query import word_query
 from recollect.search.diversify import overlap, shingles
 from recollect.search.limits import limit_of
 from recollect.search.links import linked
+from recollect.search.retrieve import scaled
 from recollect.search.state import SearchContext
 from recollect.text.tokenizer import read_words, significant
 from recollect.vectors import pack
@@ -68,9 +69,11 @@ def _nearness(memory: Memory, context: SearchContext, scope: Scope, *, depth: in
     if embedder is not None:
         try:
             (vector,) = embedder.embed_passages([f"{memory.title}\n{memory.content}".strip()])
+            scale = context.profile.scale(embedder)
         except ModelError:
             return _by_words(memory, context, scope, depth=depth)
-        found = context.store.nearest(embedder.fingerprint, pack(vector), scope=scope, where=NO_FILTER, limit=depth)
+        held = context.store.nearest(embedder.fingerprint, pack(vector), scope=scope, where=NO_FILTER, limit=depth)
+        found = scaled(held, scale)
         if found.top:
             least = max(0.0, context.profile.retrieve.min_similarity)
             return _Nearness(by="meaning", scores={hit.id: hit.score for hit in found.top if hit.score > least})

@@ -18,7 +18,7 @@ from recollect.search.limits import MAX_UNKNOWN
 from recollect.search.spelling import correct_query, fuzzy_expand, near_words, unknown_words
 from recollect.search.state import Ranking, SearchContext, State, Tier
 from recollect.text.tokenizer import significant
-from recollect.vectors import mix, pack, unit
+from recollect.vectors import RAW, Scale, mix, pack, unit
 
 SPELLED_PIECES_PER_LETTER: Final = 0.5
 """A word with this many token pieces per letter or more is spelled out; an English word has one for six letters."""
@@ -33,6 +33,7 @@ class QueryVector(Struct, frozen=True, kw_only=True):
 
     generation: str
     vector: bytes
+    scale: Scale = RAW
 
 
 class Probe(Struct, frozen=True, kw_only=True):
@@ -64,7 +65,7 @@ class Probe(Struct, frozen=True, kw_only=True):
         self, asked: QueryVector, *, depth: int, score_ids: Sequence[int], exclude: str | None = None
     ) -> VectorHits:
         """Query the vectors of a generation, except memories that have vectors of the generation *exclude*."""
-        return self.context.ask.nearest(
+        found = self.context.ask.nearest(
             asked.generation,
             asked.vector,
             scope=self.state.scope,
@@ -74,6 +75,18 @@ class Probe(Struct, frozen=True, kw_only=True):
             exclude_generation=exclude,
             in_context=self.profile.retrieve.context_vectors,
         )
+        return scaled(found, asked.scale)
+
+
+def scaled(found: VectorHits, scale: Scale) -> VectorHits:
+    """Return *found* with the cosines on the common scale."""
+    if scale == RAW:
+        return found
+    return replace(
+        found,
+        top=tuple(hit._replace(score=scale.of(hit.score)) for hit in found.top),
+        by_id={row: hit._replace(score=scale.of(hit.score)) for row, hit in found.by_id.items()},
+    )
 
 
 def retrieve(state: State, context: SearchContext, *, profile: Profile) -> State:
@@ -193,7 +206,7 @@ def _hybrid(probe: Probe) -> State:
 
 
 def _with_vectors(probe: Probe, words: tuple[Ranking, ...], near: Ranking, asked: Sequence[QueryVector]) -> State:
-    return replace(probe.state, rankings=(*words, near), generations=tuple(each.generation for each in asked))
+    return replace(probe.state, rankings=(*words, near), generations={each.generation: each.scale for each in asked})
 
 
 # --- words ----------------------------------------------------------------------------------
@@ -328,7 +341,9 @@ def search_vectors(
 def _query_vector(probe: Probe, embedder: Embedder | None, corrected: str) -> QueryVector:
     given, text, weight = probe.state.request.embedding, probe.state.query.text, probe.typo_weight
     if given is not None:
-        return QueryVector(generation=generation_for(len(given), embedder), vector=pack(unit(given)))
+        generation = generation_for(len(given), embedder)
+        known = embedder if embedder is not None and generation == embedder.fingerprint else None
+        return QueryVector(generation=generation, vector=pack(unit(given)), scale=probe.profile.scale(known))
     if embedder is None:
         raise ModelError("there is no embedding model", hint="run: recollect model install minilm")
     probe.context.watch.check()
@@ -336,7 +351,7 @@ def _query_vector(probe: Probe, embedder: Embedder | None, corrected: str) -> Qu
         (vector,) = embedder.embed_queries([text])
     else:
         vector = mix(embedder.embed_queries([text, corrected]), [1.0 - weight, weight])
-    return QueryVector(generation=embedder.fingerprint, vector=pack(vector))
+    return QueryVector(generation=embedder.fingerprint, vector=pack(vector), scale=probe.profile.scale(embedder))
 
 
 def previous_embedder(probe: Probe) -> Embedder | None:
@@ -361,5 +376,6 @@ def with_vectors(state: State, context: SearchContext, ids: Sequence[int]) -> St
     for generation in state.generations if wanted else ():
         held = context.ask.vectors(generation, wanted, scope=state.scope)
         if held:
-            return replace(state, vectors={**state.vectors, **{row: each[0].vector for row, each in held.items()}})
+            vectors = {**state.vectors, **{row: each[0].vector for row, each in held.items()}}
+            return replace(state, vectors=vectors, scale=state.generations[generation])
     return state

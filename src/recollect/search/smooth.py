@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from recollect.profile import Smooth
 from recollect.search.candidates import Candidates
 from recollect.search.state import State
-from recollect.vectors import WIDTH, matrix
+from recollect.vectors import RAW, WIDTH, Scale, matrix
 
 
 def smooth(state: State, *, rules: Smooth) -> State:
@@ -22,19 +22,19 @@ def smooth(state: State, *, rules: Smooth) -> State:
         return state
     candidates = state.candidates
     first = candidates[: rules.top_k]
-    ahead = leads(first, state.vectors, most=rules.max_neighbors)
+    ahead = leads(first, state.vectors, most=rules.max_neighbors, scale=state.scale)
     lifted = lift(first, ahead, rules)
     return replace(state, candidates=lifted.before(candidates[rules.top_k :]))
 
 
-def leads(candidates: Candidates, vectors: Mapping[int, bytes], *, most: int) -> dict[int, float]:
+def leads(candidates: Candidates, vectors: Mapping[int, bytes], *, most: int, scale: Scale = RAW) -> dict[int, float]:
     """Return the mean lead of the *most* nearest others over each candidate, weighted by their cosines."""
     scores = {row: own for row, own in zip(candidates.ids, candidates.fused, strict=True) if row in vectors}
     held = sorted(scores)  # ties by id
     if not held:
         return {}
     block = matrix([vectors[row] for row in held], dimensions=len(vectors[held[0]]) // WIDTH)
-    return dict(zip(held, block.leads([scores[row] for row in held], most), strict=True))
+    return dict(zip(held, block.leads([scores[row] for row in held], most, scale), strict=True))
 
 
 def lift(candidates: Candidates, ahead: Mapping[int, float], rules: Smooth) -> Candidates:

@@ -32,6 +32,7 @@ from recollect.rerankers.contract import Reranker
 from recollect.search.candidates import NO_CANDIDATES, Candidates
 from recollect.search.parse import Query
 from recollect.stores.contract import Store
+from recollect.vectors import RAW, Scale
 
 Tier = WordQuery | SubstringQuery
 """One query to the word index; a search is a cascade of them."""
@@ -94,10 +95,12 @@ class State(Struct, frozen=True, kw_only=True):
     tiers: tuple[Tier, ...] = ()
     """The queries to the word index; after retrieval, with corrections of mistyped words."""
     rankings: tuple[Ranking, ...] = ()
-    generations: tuple[str, ...] = ()
-    """Fingerprints of the vector generations compared, the current one first."""
+    generations: Mapping[str, Scale] = field(default_factory=dict)
+    """The scales of the vector generations compared, by fingerprint, the current one first."""
     vectors: Mapping[int, bytes] = field(default_factory=dict)
     """First-passage vectors of the candidates that stages compare with each other."""
+    scale: Scale = RAW
+    """The scale of those vectors."""
     answering_alone: str = ""
     """The kind of the only ranking, if nothing was fused and it kept its own scores."""
     candidates: Candidates = NO_CANDIDATES

@@ -264,7 +264,7 @@ def _near(memories: Sequence[Memory], context: IngestContext) -> Iterator[tuple[
     for start in range(0, len(memories), BATCH):
         part = memories[start : start + BATCH]
         found = _by_words(part, context)
-        by_vector = {} if fullest is None else dict(_by_vector(part, found, fullest, context.store))
+        by_vector = {} if fullest is None else dict(_by_vector(part, found, fullest, context))
         for memory in part:
             yield memory, {**dict.fromkeys(found[memory.id]), **by_vector.get(memory.id, {})}
 
@@ -279,12 +279,13 @@ def _by_words(memories: Sequence[Memory], context: IngestContext) -> dict[int, t
 
 
 def _by_vector(
-    memories: Sequence[Memory], found: Mapping[int, Sequence[int]], generation: Generation, store: Store
+    memories: Sequence[Memory], found: Mapping[int, Sequence[int]], generation: Generation, context: IngestContext
 ) -> Iterator[tuple[int, dict[int, float]]]:
     """Yield for each memory with a vector those nearest to its first passage, and those *found* by words, with cosines.
 
     They are of its project and kind.
     """
+    store, scale = context.store, context.scale(generation)
     passages = store.vectors(generation.fingerprint, [memory.id for memory in memories], scope=ALL_PROJECTS)
     for memory in memories:
         if memory.id in passages:
@@ -297,7 +298,7 @@ def _by_vector(
                 score_ids=found[memory.id],
             )
             nearest = [hit for hit in near.top if hit.id != memory.id][:MAX_NEAREST]
-            yield memory.id, {hit.id: hit.score for hit in (*near.by_id.values(), *nearest)}
+            yield memory.id, {hit.id: scale.of(hit.score) for hit in (*near.by_id.values(), *nearest)}
 
 
 def _merged_into(result: DedupResult, context: IngestContext) -> int | None:

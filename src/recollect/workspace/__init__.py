@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from recollect import evaluate, recall, remember, search, upkeep
 from recollect.arguments import checked, guarded
+from recollect.embedders.contract import OwnModel
 from recollect.embedders.models import NO_MODELS, Models
 from recollect.errors import ModelError, RecollectError
 from recollect.filters import (
@@ -86,14 +87,15 @@ def open_as(
     *,
     profile: str | None = None,
     project: str | None = None,
-    model: str | None = None,
+    model: str | OwnModel | None = None,
     reranker: str | None = None,
     clock: Clock = utc_now,
     background: bool = False,
 ) -> W:
     """Open the store at *address* as a *kind* of workspace."""
     place = None if address is None else str(address)
-    settings = read_settings(db=place, profile=profile, project=project, model=model, reranker=reranker)
+    named, own = (model, None) if model is None or isinstance(model, str) else (None, model)
+    settings = read_settings(db=place, profile=profile, project=project, model=named, reranker=reranker)
     opened = kind(
         store=open_store(settings.db, analyse, analyser=ANALYSER, cache=segments_folder()),
         profile=load_profile(settings.profile),
@@ -103,6 +105,7 @@ def open_as(
             folder=models_folder(settings),
             key=settings.model_key,
             offline=settings.is_offline,
+            own=own,
         ),
         rerankers=Rerankers(settings.reranker),
         clock=clock,
@@ -336,6 +339,7 @@ class Workspace:
             redact=redact,
             embedder=self.models.current() if early else None,
             model=self._named(self.models.name) or "",
+            scales=self.models.scale,
         )
 
     def add_all(

@@ -16,6 +16,7 @@ from recollect.embedders.install import fetcher, file_lock, install, install_fro
 from recollect.embedders.manifest import Checksum, Package, catalogue, read_manifest
 from recollect.embedders.models import FILE, load
 from recollect.embedders.onnx import OnnxEmbedder
+from recollect.embedders.scale import FILE as SCALES
 from recollect.errors import InputError, ModelError
 from recollect.records import Progress
 from tiny_models import TEXT, WIDTH, tiny, write_model, write_published
@@ -40,7 +41,7 @@ def test_a_model_is_built_from_its_published_files(published: Path, models: Path
     place = install("tiny", models, source=str(published), among=tiny(published))
 
     assert place == models / "tiny"
-    assert names(models) == [".lock", "tiny"]
+    assert names(models) == [".lock", SCALES, "tiny"]
     assert names(place) == ["model.onnx", FILE, "tokenizer.json"]
     assert problems(place) == ()
     assert len(OnnxEmbedder(place).embed_passages([TEXT])[0]) == WIDTH
@@ -86,7 +87,7 @@ def test_a_damaged_model_is_made_anew(published: Path, models: Path) -> None:
     assert [line.split()[0] for line in damaged] == ["model.onnx"]
     assert problems(place) == ()
     assert (place / "model.onnx").read_bytes() == graph
-    assert names(models) == [".lock", "tiny"]
+    assert names(models) == [".lock", SCALES, "tiny"]
 
 
 def test_a_manifest_that_was_changed_is_seen_and_mended(published: Path, models: Path) -> None:
@@ -149,7 +150,7 @@ def test_a_half_made_folder_is_never_taken_for_a_model(published: Path, models: 
     place = install("tiny", models, source=str(published), among=tiny(published))
 
     assert problems(place) == ()
-    assert names(models) == [".lock", "tiny"]
+    assert names(models) == [".lock", SCALES, "tiny"]
 
 
 def test_any_onnx_folder_can_be_installed_under_a_name(models: Path, tmp_path: Path) -> None:

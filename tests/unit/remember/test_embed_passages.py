@@ -71,6 +71,9 @@ def test_a_short_memory_is_not_cut() -> None:
 def test_each_passage_is_read_with_the_title_above_it() -> None:
     embedder = Noting()
 
+    assert embedder.scale
+    embedder.asked.clear()
+
     embed_memories([Memory(title="Home", content=MANY_THINGS)], embedder)
 
     assert len(embedder.asked) > 2

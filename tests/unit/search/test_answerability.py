@@ -6,24 +6,23 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kit import NOON, candidates_of
-from recollect.profile import BUILT_IN, Answerability, Calibration, VectorModel, WordModel, load_profile
-from recollect.records import ALL_PROJECTS, IndexHit, Memory
+from recollect.profile import BUILT_IN, Answerability, VectorModel, WordModel, load_profile
+from recollect.records import ALL_PROJECTS, EXTERNAL, IndexHit, Memory
 from recollect.replies import Evidence, Mode, Outcome, Request, Share
-from recollect.search.answerability import calibration, judge, length_adjusted, log_odds, logistic
+from recollect.search.answerability import judge, length_adjusted, log_odds, logistic
 from recollect.search.candidates import Candidate
 from recollect.search.parse import Query, parse, query_length
 from recollect.search.state import Ranking, State
+from recollect.vectors import RAW
 
-KNOWN = Calibration(
-    hybrid=VectorModel(intercept=-6, coverage=6, cosine=12), semantic=VectorModel(intercept=-4, cosine=10)
-)
 RULES = Answerability(
     threshold=0.5,
     top_k=3,
     length_pivot=6,
     length_exponent=0.5,
     words=WordModel(intercept=-3, coverage=10),
-    models={"toy-1": KNOWN},
+    hybrid=VectorModel(intercept=-6, coverage=6, cosine=12),
+    semantic=VectorModel(intercept=-4, cosine=10),
 )
 WORDS = Ranking(name="words", hits=tuple(IndexHit(id=row, score=2.0, coverage=0.6) for row in (1, 2, 3, 4)))
 SHORT = parse("gardener salary", now=NOON)
@@ -52,7 +51,7 @@ def judged(
         scope=ALL_PROJECTS,
         now=NOON,
         mode=mode,
-        generations=(model,),
+        generations={model: RAW} if model else {},
         rankings=tuple(rankings),
         candidates=candidates_of(hits),
     )
@@ -78,7 +77,7 @@ def test_words_and_meaning_together_make_an_answer() -> None:
         0.5,
         0.5,
     )
-    assert evidence.probability == probability(KNOWN.hybrid, coverage=0.6, cosine=0.5) > 0.9
+    assert evidence.probability == probability(RULES.hybrid, coverage=0.6, cosine=0.5) > 0.9
 
 
 def test_a_reply_is_judged_with_the_question_it_answers() -> None:
@@ -142,9 +141,9 @@ def test_the_likeliest_of_the_first_hits_speaks_and_later_ones_are_not_heard() -
 # --- models ---------------------------------------------------------------------------------
 
 
-def test_a_model_of_which_nothing_is_known_neither_helps_nor_harms() -> None:
+def test_vectors_that_a_caller_brought_neither_help_nor_harm() -> None:
     told = [
-        judged([hit(1, cosine)], [WORDS], query=SHORT, mode="hybrid", model="new-1", rules=RULES)
+        judged([hit(1, cosine)], [WORDS], query=SHORT, mode="hybrid", model=f"{EXTERNAL}8", rules=RULES)
         for cosine in (0.0, 1.0)
     ]
 
@@ -152,33 +151,21 @@ def test_a_model_of_which_nothing_is_known_neither_helps_nor_harms() -> None:
     assert told[0] == judged([hit(1)], [WORDS], query=SHORT, mode="keyword", model="", rules=RULES)
 
 
-def test_by_its_meaning_alone_such_a_model_never_answers() -> None:
+def test_by_meaning_alone_such_vectors_never_answer() -> None:
     known, _ = judged([hit(1, 0.9)], [], query=SHORT, mode="semantic", model=MODEL, rules=RULES)
-    unknown = judged([hit(1, 1.0)], [], query=SHORT, mode="semantic", model="new-1", rules=RULES)
+    unknown = judged([hit(1, 1.0)], [], query=SHORT, mode="semantic", model=f"{EXTERNAL}256", rules=RULES)
 
     assert known == "answered"
     assert unknown == ("weak", None)
 
 
-@pytest.mark.parametrize(
-    ("model", "found"),
-    [("toy-1", 0), ("toy-1-256", 0), ("toy-1-512", 1), ("toy-1-512-abc", 1), ("toy-12", None), ("", None)],
-)
-def test_a_model_is_known_by_the_longest_beginning_of_its_fingerprint(model: str, found: int | None) -> None:
-    tables = [KNOWN, Calibration(semantic=VectorModel(cosine=1))]
-    rules = Answerability(threshold=0.5, models={"toy-1": tables[0], "toy-1-512": tables[1]})
-
-    assert calibration(model, rules) is (None if found is None else tables[found])
-
-
-def test_what_the_default_profile_says_of_a_model_grows_with_what_speaks_for_a_hit() -> None:
+def test_what_the_default_profile_says_grows_with_what_speaks_for_a_hit() -> None:
     rules = load_profile("default").answerability
 
     assert [name for name in BUILT_IN if load_profile(name).answerability is not None] == ["default"]
     assert rules is not None
     assert rules.words.coverage > 0
-    assert all(table.hybrid.coverage > 0 and table.hybrid.cosine > 0 for table in rules.models.values())
-    assert all(table.semantic.cosine > 0 == table.semantic.coverage for table in rules.models.values())
+    assert min(rules.hybrid.coverage, rules.hybrid.cosine, rules.semantic.cosine) > 0 == rules.semantic.coverage
 
 
 # --- long questions -------------------------------------------------------------------------
@@ -244,7 +231,7 @@ def telling(*memories: Memory, question: str, cosines: tuple[float, ...] = (0.5,
         scope=ALL_PROJECTS,
         now=NOON,
         mode="hybrid",
-        generations=(MODEL,),
+        generations={MODEL: RAW},
         rankings=(WORDS,),
         candidates=candidates_of(hit(row, cosines[row - 1]) for row in range(1, len(memories) + 1)),
         outlines=dict(enumerate(memories, start=1)),

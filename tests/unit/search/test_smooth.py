@@ -102,7 +102,7 @@ def db() -> Recollection:
 
 
 def asked(db: Recollection, mode: Mode, *, weight: float, top: int = 50) -> Reply:
-    db.profile = replace(db.profile, smooth=smooth(weight, top_k=top) if weight else None)
+    db.profile = replace(db.profile, smooth=smooth(weight, top_k=top) if weight else None, floor=None)
     return replace(db.search("when are deploys of the build server", mode=mode), timings_ms={})
 
 
