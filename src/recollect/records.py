@@ -755,6 +755,8 @@ class Erased(Struct, frozen=True, kw_only=True):
     events: int = 0
     facts: int = 0
     vectors: tuple[bytes, ...] = ()
+    tokens: tuple[bytes, ...] = ()
+    """The tokens of the memories, where a store compresses them."""
     recalls: int = 0
     """Searches taken out of the log: what found one of the memories, quotes one, or was made in a project gone."""
     sources: tuple[str, ...] = ()

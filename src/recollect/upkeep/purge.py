@@ -190,20 +190,21 @@ def _quoted(probe: bytes) -> str:
     try:
         return repr(probe.decode())
     except UnicodeDecodeError:
-        return "a vector"
+        return "bytes of a vector or of compressed words"
 
 
 # --- what is searched for -------------------------------------------------------------------
 
 
 def probes_of(gone: Erased) -> list[bytes]:
-    """Return what to look for: pieces of the texts, their words, names, and windows of the vectors."""
+    """Return what to look for: pieces of texts, words, names, windows of vectors, and ends of compressed tokens."""
     texts = [text for memory in gone.memories for text in _texts_of(memory)]
     pieces = [piece for text in (*texts, *gone.texts) for piece in _pieces_of(text)]
     names = [name.encode("utf-8", "replace") for name in (*gone.sources, *gone.projects)]
     long = list(dict.fromkeys(piece for piece in pieces if len(piece) >= LEAST))
     windows = [part for part in map(_window, gone.vectors) if len(set(part)) >= LEAST]
-    return [*names, *_evenly(long, PROBES), *_evenly(windows, PROBES // 10)]
+    ends = [tokens[-WINDOW:] for tokens in gone.tokens]  # with the checksum, so that no other text ends alike
+    return [*names, *_evenly(long, PROBES), *_evenly(windows, PROBES // 10), *_evenly(ends, PROBES // 10)]
 
 
 def _texts_of(memory: Memory) -> Iterator[str]:

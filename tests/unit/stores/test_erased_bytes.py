@@ -130,6 +130,27 @@ def test_a_text_that_is_left_is_found(tmp_path: Path) -> None:
     assert len(report.traces) == 1
 
 
+def test_compressed_tokens_that_are_left_are_found(tmp_path: Path) -> None:
+    db, row = filled(tmp_path)
+    with apsw.Connection(str(tmp_path / "notes.db")) as other:
+        other.execute("create table left_over as select stem from tokens where id = ?", (row,))
+    other.close()
+
+    report = db.purge([row], verify=True)
+
+    assert report.traces == ("notes.db holds bytes of a vector or of compressed words",)
+
+
+def test_compressed_tokens_of_another_memory_with_the_same_words_are_no_trace(tmp_path: Path) -> None:
+    with opened(tmp_path) as db:
+        first, second = (db.in_project(name).add("the fjord of Svalbard").id for name in ("one", "two"))
+
+        report = db.purge([first], verify=True)
+
+        assert first != second
+        assert report.traces == ()
+
+
 def test_an_erasure_that_was_interrupted_is_finished_by_verifying(tmp_path: Path) -> None:
     db, row = filled(tmp_path)
     db.store.erase(ids=[row], scope=ALL_PROJECTS)

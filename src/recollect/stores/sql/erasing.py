@@ -93,7 +93,7 @@ class _Eraser:
     def erase(self, pieces: set[tuple[str, str, int]], whole: Collection[str]) -> Erased:
         """Take all away that there is of the memories, then mend what spoke of them."""
         gone, texts = self._gone, self._texts()
-        vectors = self._vectors()
+        vectors, tokens = self._vectors(), self._tokens()
         counts = {table: self._count(table) for table in ("wording", "event", "fact")}
         named = self._all_sources() | {source for _, source, _ in pieces}
         self._delete(pieces)
@@ -118,6 +118,7 @@ class _Eraser:
             events=counts["event"],
             facts=counts["fact"],
             vectors=vectors,
+            tokens=tokens,
             recalls=recalls,
             sources=tuple(sorted(sources)),
             projects=tuple(sorted(projects)),
@@ -148,6 +149,12 @@ class _Eraser:
         sql = f"select embedding, context_embedding from vector where {self._of.sql} order by id"
         rows = self._session.rows(sql, self._of.values)
         return tuple(vector for row in rows for vector in row if vector is not None)
+
+    def _tokens(self) -> tuple[bytes, ...]:
+        """Return the tokens of the memories, where they are compressed."""
+        ids = self._db.engine.member("id", list(self._gone))
+        rows = self._session.rows(f"select stem from tokens where {ids.sql}", ids.values)
+        return tuple(stem for (stem,) in rows if isinstance(stem, bytes))
 
     def _all_sources(self) -> set[str]:
         """Return the sources of the memories, and those that hold a piece of them."""
@@ -319,12 +326,15 @@ def _held(file: Path, probes: Sequence[bytes]) -> list[bytes]:
 
 
 def _is_own(db: Database, session: Session, probe: bytes) -> bool:
-    """Return whether a memory holds *probe* in words of its own, or as a vector."""
+    """Return whether a memory holds *probe* in words of its own, as a vector, or as compressed tokens."""
     try:
         text = probe.lower().decode()
     except UnicodeDecodeError:
         sql = "select 1 from vector where instr(embedding, ?) or instr(context_embedding, ?) limit 1"
-        return session.value(sql, (probe, probe)) is not None
+        if session.value(sql, (probe, probe)) is not None:
+            return True
+        compressed = "select 1 from tokens where instr(stem, ?) limit 1"
+        return db.engine.rebuilding.packs_tokens and session.value(compressed, (probe,)) is not None
     token = text.casefold()
     held = token.isalnum() and _held_words(db, session, [token])[token] > 0
     return held or text in db.engine.catalog().lower() or any(_holds(db, session, each, text) for each in OWN_WORDS)
