@@ -90,6 +90,7 @@ class AsyncLog(Wrapped[Log]):
 
     never_recalled = threaded(Log.never_recalled)
     never_used = threaded(Log.never_used)
+    prompts = threaded(Log.prompts)
     prune = threaded(Log.prune)
     recent = threaded(Log.recent)
     unanswered = threaded(Log.unanswered)

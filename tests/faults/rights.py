@@ -30,7 +30,7 @@ CALLERS: Sequence[Caller] = tuple(
     for read_only in (False, True)
 )
 
-LOCAL = "import roots watch open init backup restore-backup move recover model eval tune token"
+LOCAL = "import roots project watch open init backup restore-backup move recover model eval tune token"
 """Operations that no server offers."""
 _EACH = [{"id": row} for row in STANDING]
 REQUESTS: Mapping[str, Sequence[Mapping[str, Any]]] = {

@@ -13,7 +13,7 @@ from recollect import InputError, Recollection
 from recollect.operations import OPERATIONS
 from recollect.operations.projects import ProjectRequest
 from recollect.operations.request import Call
-from recollect.recall import hook_log
+from recollect.recall.hook_log import HOOK_LOG
 from recollect.records import GLOBAL
 from recollect.surfaces.hook import answer
 
@@ -301,6 +301,44 @@ def test_a_renamed_project_keeps_its_repository_and_stores_no_transcript_twice(
     assert "by color" in told(db, folder, "sort the shelf")
 
 
+def test_a_renamed_project_keeps_all_that_belongs_to_its_memories(db: Recollection) -> None:
+    old = db.in_project("shelf")
+    port = old.add("The port of the shelf is 5432", tag="net", metadata={"floor": 2}).id
+    old.pin(port)
+    tea = old.add("Bob likes tea").id
+    old.forget(tea, reason="moved away")
+    old.add(f"The key is ghp{'_'}aB3dE6gH9jK2mN5pQ8sT1vW4yZ70123456789", redact=False)
+    lamp = old.add("The lamp is red").id
+    old.supersede(lamp, old.add("The lamp is green now").id)
+
+    def parts(project: str) -> list[str]:
+        records = db.in_project(project).archive(everything=True)
+        held = [each for each in records if each["record"] == "memory"]
+        numbers = {"id", "project", "superseded_by", "facts"}
+        for each in held:
+            each["events"] = [(event["verb"], event["at"], event["detail"].get("reason")) for event in each["events"]]
+        return sorted(str({name: value for name, value in each.items() if name not in numbers}) for each in held)
+
+    before = parts("shelf")
+    OPERATIONS["project"].answer(db, ProjectRequest(action="rename", name="shelf", other="library"), call_of(db))
+
+    assert all(word in str(before) for word in ("ghp_aB3", "moved away", "floor"))
+    assert parts("library") == before
+    assert parts("shelf") == []
+
+
+def test_projects_are_not_changed_from_within_one(db: Recollection) -> None:
+    db.in_project("shelf").add("We sort by author")
+    db.in_project("books").add("The index is rebuilt nightly")
+    shelf, merge = db.in_project("shelf"), ProjectRequest(action="merge", name="books", other="shelf")
+
+    with pytest.raises(InputError, match="from outside"):
+        OPERATIONS["project"].answer(shelf, merge, call_of(db))
+    listed = OPERATIONS["project"].answer(shelf, ProjectRequest(), call_of(db)).value
+
+    assert [each.name for each in listed.projects] == ["shelf"]
+
+
 def test_a_project_is_merged_aliased_and_found_by_a_near_name(db: Recollection, tmp_path: Path) -> None:
     db.in_project("shelf").add("We sort by author")
     db.in_project("books").add("The index is rebuilt nightly")
@@ -333,9 +371,11 @@ def test_the_hook_log_says_what_a_prompt_was_given_and_why_without_its_words(db:
     answer({**event, "prompt": "sort the shelf of my aunt"}, db)
     answer({**event, "prompt": "ok"}, db)
 
-    given, silent = hook_log.last(db.store, 10)
-    assert list(given["given"]) == [str(rule.id)]
-    assert "words" in given["given"][str(rule.id)]
-    assert "aunt" not in str(given)
-    assert silent["silent"] == "the prompt needs nothing"
-    assert hook_log.last(db.store, 1) == [silent]
+    given, silent = db.log.prompts()
+    ((row, why, memory),) = given.given
+    assert (row, memory) == (rule.id, rule)
+    assert "words" in why
+    assert "aunt" not in str(db.store.note(HOOK_LOG, HOOK_LOG))
+    assert silent.silent == "the prompt needs nothing"
+    assert db.log.prompts(limit=1) == (silent,)
+    assert db.in_project("elsewhere").log.prompts() == ()

@@ -196,7 +196,7 @@ def test_an_agent_is_answered_by_the_profile_that_its_command_names(tmp_path: Pa
         db.add("The copper kettle is in the kitchen")
     words = ["--profile", "engram"] if way == "option" else []
     named = {**env, "RECOLLECT_PROFILE": "engram"} if way == "variable" else env
-    search = {"name": "search", "arguments": {"query": "copper kettle", "everything": True}}
+    search = {"name": "search", "arguments": {"query": "copper kettle", "everything": True, "scope": "all"}}
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": search}
 
     with perhaps_served(env, warm=warm), process(*words, "mcp", env=named) as front:

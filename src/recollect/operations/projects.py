@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
-from recollect.errors import InputError
+from recollect.errors import InputError, StoreError
 from recollect.operations.answer import Answer, listed, operation
 from recollect.operations.request import Call, Request
 from recollect.parameters import about
@@ -47,10 +47,12 @@ class ProjectList(Struct, frozen=True, kw_only=True):
 @operation
 def project(db: Workspace, request: ProjectRequest, _: Call) -> Answer[ProjectList]:
     """List projects, rename one, merge one into another, or let a repository belong to one."""
-    name, other = request.name, request.other
+    name, other = db._named(request.name), db._named(request.other)
     if request.action != "list":
         if not name or not other:
             raise InputError(f"{request.action} needs two names", hint="see: recollect project --help")
+        if db.scope.projects is not None:
+            raise InputError("projects are changed from outside of them", hint="leave out --project")
         known = [each.name for each in _listed(db)]
         if request.action == "alias":
             assign(repository_key(other), name, db.store)
@@ -81,14 +83,15 @@ def _require(name: str, known: list[str]) -> None:
 
 def _listed(db: Workspace) -> tuple[Project, ...]:
     counts, keys = db.stats().projects, keys_of(db.store)
-    names = sorted(counts.keys() | keys.keys())
+    seen = db.scope.projects
+    names = sorted(name for name in counts.keys() | keys.keys() if seen is None or name in seen)
     return tuple(Project(name=each, memories=counts.get(each, 0), repositories=keys.get(each, ())) for each in names)
 
 
 def _move(db: Workspace, old: str, new: str) -> None:
     """Move all of the project *old* to *new*: its archive is read again there, then it is erased here.
 
-    After a failure in between, the same command finishes the move: what is there already is not read twice.
+    Nothing is erased unless all of it was read. The same command finishes a move that failed.
     """
     source = db.in_project(old)
     with TemporaryDirectory() as folder:
@@ -96,7 +99,9 @@ def _move(db: Workspace, old: str, new: str) -> None:
         with archive.open("w", encoding="utf-8") as file:
             for record in source.archive(everything=True, vectors=True):
                 file.write(f"{json.dumps(record, ensure_ascii=False)}\n")
-        db.in_project(new).import_(archive)
+        report = db.in_project(new).import_(archive, redact=False)
+    if report.errors:
+        raise StoreError(f"not all of {old} could be moved: {report.errors[0].reason}", hint=f"{old} is as it was")
     for key in keys_of(db.store).get(old, ()):
         assign(key, new, db.store)
     db.purge(project=old)

@@ -58,7 +58,7 @@ def perhaps(word: str, known: Iterable[str]) -> str:
     """Return a question for what was perhaps meant by *word*; blank when nothing is near."""
     from difflib import get_close_matches  # noqa: PLC0415  (only for what nobody knows)
 
-    near = get_close_matches(word.lower(), list(known), n=2, cutoff=0.6)
+    near = get_close_matches(word.lower(), list(known), n=2, cutoff=0.65)
     return f"did you mean {' or '.join(near)}?" if near else ""
 
 

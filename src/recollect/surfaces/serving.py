@@ -11,7 +11,6 @@ import click
 
 from recollect.errors import InputError, StoreError
 from recollect.operations.tokens import seconds_of
-from recollect.recall import hook_log
 from recollect.render import text
 from recollect.render.terminal import visible_line
 from recollect.settings import absolute_path, is_path, read_settings
@@ -156,13 +155,11 @@ def hook(last: int | None, **given: Any) -> None:
 
 def _last_given(db: "Recollection", count: int) -> Iterator[str]:
     """Yield the lines about the last *count* prompts: when, which memories they were given and why, or why none."""
-    for entry in hook_log.last(db.store, count):
-        given = {int(row): why for row, why in entry.get("given", {}).items()}
-        said = "" if given else f": nothing, {entry['silent']}"
-        yield visible_line(f"{entry['at']}  {entry['project'] or 'all projects'}  session {entry['session'][:8]}{said}")
-        held = db.store.load(list(given), scope=db.scope)
-        for row, why in given.items():
-            yield visible_line(f"  {text.one_line(held[row]) if row in held else f'#{row} (erased)'}  <- {why}")
+    for prompt in db.log.prompts(limit=count):
+        said = "" if prompt.given else f": nothing, {prompt.silent}"
+        yield visible_line(f"{prompt.at}  {prompt.project or 'all projects'}  session {prompt.session[:8]}{said}")
+        for row, why, memory in prompt.given:
+            yield visible_line(f"  {text.one_line(memory) if memory else f'#{row} (erased)'}  <- {why}")
 
 
 COMMANDS: Final[Mapping[str, click.Command]] = {

@@ -32,6 +32,15 @@ class Log:
             scope=self._db.scope, session=self._db._named(session), fact_id=fact, memory_id=memory, limit=limit
         )
 
+    def prompts(self, *, limit: int = 20) -> "tuple[recall.hook_log.Prompt, ...]":
+        """Return what the last prompts of agents were given, and why; the newest last.
+
+        Example:
+            >>> db.log.prompts()
+            ()
+        """
+        return recall.hook_log.last(self._db.store, limit, scope=self._db.scope)
+
     def never_recalled(self, *, limit: int | None = None) -> tuple[Memory, ...]:
         """Return the memories that no logged search has shown, the oldest first.
 
