@@ -57,9 +57,12 @@ class Results(Struct, Generic[ReplyValue_co], frozen=True, kw_only=True):
     results: tuple[ReplyValue_co, ...]
 
 
-def listed(value: V, found: Sequence[T], line: Callable[[T], str], *, empty: str) -> Answer[V]:
+def listed(
+    value: V, found: Sequence[T], line: Callable[[T], str], *, empty: str, empty_is_success: bool = False
+) -> Answer[V]:
     """Return an answer that is a list: a line each, or the text *empty*."""
-    return Answer(value=value, text=lambda: "\n".join(map(line, found)) or empty, found=bool(found))
+    success = bool(found) or empty_is_success
+    return Answer(value=value, text=lambda: "\n".join(map(line, found)) or empty, found=success)
 
 
 def paged(value: V, page: Callable[[], Page], *, rows: Sequence[Any] = (), found: bool = True) -> Answer[V]:

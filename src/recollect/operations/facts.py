@@ -86,7 +86,9 @@ def conflicts(db: "Workspace", _: Conflicts, __: Call) -> Answer[ConflictList]:
     stated = upkeep.facts.all_conflicts(db.store, scope=db.scope)
     missed = upkeep.consolidate.missed_conflicts(db._ingest_context(embed=False))
     found = tuple(upkeep.facts.without_repeats([*stated, *missed]))
-    return listed(ConflictList(conflicts=found), found, text.conflict_line, empty="No conflicts.")
+    return listed(
+        ConflictList(conflicts=found), found, text.conflict_line, empty="No conflicts.", empty_is_success=True
+    )
 
 
 class Reinforce(Request, verb="facts reinforce", rights=OWNER_WRITES, group="agents", example={"ids": ["1"]}):

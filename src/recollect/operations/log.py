@@ -84,7 +84,9 @@ def review(db: "Workspace", request: Review, _: Call) -> Answer[ReviewItems] | A
     """List what needs a person: contradictions, merges, agents' words, secrets, failed imports; or settle one."""
     if request.action == "list":
         found = db.review()
-        return listed(ReviewItems(items=found), found, text.review_line, empty="Nothing needs you.")
+        return listed(
+            ReviewItems(items=found), found, text.review_line, empty="Nothing needs you.", empty_is_success=True
+        )
     key, again = request.key, request.action == "again"
     if not key:
         raise InputError("say which question", hint="such as: recollect review done trust:26")

@@ -21,6 +21,14 @@ def test_facts_are_listed_reinforced_and_contradicted(run: Run) -> None:
     assert run("facts", "reinforce", "x", "--json").error["code"] == "bad_input"
 
 
+@pytest.mark.parametrize("verb", ["conflicts", "review"])
+def test_no_conflicts_and_nothing_to_review_are_a_success(run: Run, verb: str) -> None:
+    run("add", "Port: 5432")
+
+    assert run(verb).code == 0
+    assert run("facts", "--subject", "nobody").code == 1
+
+
 def test_a_task_is_told_once_a_session_and_nothing_is_nothing(run: Run) -> None:
     run("add", "Retries back off with jitter", "--type", "decision")
 
