@@ -40,6 +40,14 @@ def stated(store: Store, row: int) -> tuple[Fact, ...]:
     return tuple(reversed(store.facts(FactQuery(memory_ids=(row,), include_superseded=True), scope=ALL_PROJECTS)))
 
 
+def test_a_fact_that_is_stated_twice_takes_one_id(store: Store) -> None:
+    first, second = add(store, SHIPS, SHIPS, SHIPS), add(store, OWNS)
+
+    ids = [fact.id for row in (first, second) for fact in stated(store, row)]
+
+    assert ids == [1, 2]
+
+
 def revise(store: Store, row: int, *, facts: tuple[Fact, ...] | None, **changes: object) -> None:
     memory = store.load([row], scope=ALL_PROJECTS)[row]
     store.apply([Revise(memory=replace(memory, **changes), facts=facts)], at=NOON + DAY)  # type: ignore[arg-type]

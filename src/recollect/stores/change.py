@@ -62,14 +62,15 @@ def changed(write: Revise | Merge | Forget | Restore, old: Memory, *, at: dateti
 
 def stated(write: Insert | Revise, held: Iterable[Fact], *, row: int, at: datetime) -> tuple[Fact, ...]:
     """Return the facts of memory *row* after *write*: new ones have the id 0, each is there once."""
-    known = {_said(fact): fact for fact in held}
+    known = {said(fact): fact for fact in held}
     facts: dict[tuple[str, str, str], Fact] = {}
     for fact in write.facts or ():
-        facts.setdefault(_said(fact), _placed(fact, known.get(_said(fact)), row, at))
+        facts.setdefault(said(fact), _placed(fact, known.get(said(fact)), row, at))
     return tuple(facts.values())
 
 
-def _said(fact: Fact) -> tuple[str, str, str]:
+def said(fact: Fact) -> tuple[str, str, str]:
+    """Return what a fact says; a memory says it once."""
     return fact.subject, fact.predicate, fact.object
 
 

@@ -26,7 +26,7 @@ from recollect.records import (
     Write,
     digest,
 )
-from recollect.stores.change import born, changed, feedback_detail, reinforcement_detail, stated, superseded_since
+from recollect.stores.change import born, changed, feedback_detail, reinforcement_detail, said, stated, superseded_since
 from recollect.stores.contract import unknown, unknown_fact
 from recollect.stores.sql import contexts, vectors
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, checksum
@@ -54,7 +54,8 @@ def apply(db: Database, writes: Sequence[Write], *, at: datetime) -> tuple[int, 
         return ()
     with db.engine.session(write=True, projects=_projects(db, writes)) as session:
         inserted = [write for write in writes if isinstance(write, Insert)]
-        writer = Writer(db, session, memories=len(inserted), facts=sum(len(each.facts or ()) for each in inserted))
+        facts = sum(len({said(fact) for fact in each.facts or ()}) for each in inserted)
+        writer = Writer(db, session, memories=len(inserted), facts=facts)
         touched = tuple(writer.do(write, at) for write in writes)
         writer.flush()
         session.changed(writer.projects)
