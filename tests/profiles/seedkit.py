@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import recollect
+from recollect.embedders.hashing import HashingEmbedder
 from recollect.recall.lens import Lens
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -143,3 +144,13 @@ class Bench:
         """Keep a lens with these *boosts*; return its name."""
         self.db.lenses.keep(Lens(name="work", boosts=boosts))
         return "work"
+
+
+def shown_and_own_cosine(profile: str) -> tuple[float | None, float]:
+    """Return the cosine that a hit shows under *profile*, and that of a model whose cosines have another scale."""
+    text, query = "copper kettle lid", "copper kettle lid holder"
+    with recollect.open(":memory:", profile=profile, model="hashing", clock=lambda: NOW) as db:
+        db.add(text)
+        (hit,) = db.search(query, mode="semantic").hits
+    first, second = HashingEmbedder().embed_passages([text, query])
+    return hit.semantic_score, sum(float(one) * float(other) for one, other in zip(first, second, strict=True))

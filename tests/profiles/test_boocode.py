@@ -8,7 +8,7 @@ from datetime import timedelta
 from math import exp, log
 
 import pytest
-from seedkit import NOW, Bench, exactly, factors, idf, ids, scores
+from seedkit import NOW, Bench, exactly, factors, idf, ids, scores, shown_and_own_cosine
 
 import recollect
 
@@ -196,3 +196,9 @@ def test_ten_are_shown_unless_told_and_a_blank_query_lists_the_newest(
     reply = crowd.search("  ", profile=profile, limit=asked)
 
     assert ids(reply) == list(range(1001, 1001 - shown, -1))
+
+
+def test_cosines_are_those_of_the_model(profile: str) -> None:
+    shown, own = shown_and_own_cosine(profile)
+
+    assert shown == exactly(own)

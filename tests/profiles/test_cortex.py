@@ -8,7 +8,7 @@ import sqlite3
 from math import exp, nan
 
 import pytest
-from seedkit import Bench, exactly, factors, idf, ids, scores
+from seedkit import Bench, exactly, factors, idf, ids, scores, shown_and_own_cosine
 
 import recollect
 from recollect.errors import InputError
@@ -284,3 +284,9 @@ def test_a_superseded_fact_does_not_pull_the_mean_down(bench: Bench) -> None:
         first: exactly(0.9 * exp(-0.01 * 10)),
         second: exactly(0.7 * exp(-0.05 * 10)),
     }
+
+
+def test_cosines_are_those_of_the_model(profile: str) -> None:
+    shown, own = shown_and_own_cosine(profile)
+
+    assert shown == exactly(own)

@@ -7,7 +7,7 @@ and 0.02 for the second and the third. BM25 x is read as x / (1 + x); from 0.85 
 from typing import Any
 
 import pytest
-from seedkit import Bench, exactly, idf, ids, leaning
+from seedkit import Bench, exactly, idf, ids, leaning, shown_and_own_cosine
 
 import recollect
 
@@ -328,3 +328,9 @@ def test_what_was_retrieved_often_is_more_important(bench: Bench) -> None:
     (hit,) = bench.ask("copper").hits
 
     assert hit.factors["importance"] == exactly(1.1 + 0.15 * 0.1 * 3)
+
+
+def test_cosines_are_those_of_the_model(profile: str) -> None:
+    shown, own = shown_and_own_cosine(profile)
+
+    assert shown == exactly(own)

@@ -5,7 +5,7 @@ number of words asked. When one list is empty the other answers alone, with its 
 """
 
 import pytest
-from seedkit import Bench, exactly, factors, idf, ids, scores
+from seedkit import Bench, exactly, factors, idf, ids, scores, shown_and_own_cosine
 
 import recollect
 
@@ -151,3 +151,9 @@ def test_fifty_are_shown_unless_told_and_a_blank_query_lists_the_newest(
     reply = crowd.search("  ", profile=profile, limit=asked)
 
     assert ids(reply) == list(range(1001, 1001 - shown, -1))
+
+
+def test_cosines_are_those_of_the_model(profile: str) -> None:
+    shown, own = shown_and_own_cosine(profile)
+
+    assert shown == exactly(own)

@@ -5,7 +5,7 @@ With vectors: (1 / (60 + rank by words) + 1 / (60 + rank by meaning)) x confiden
 """
 
 import pytest
-from seedkit import MADE_UP, Bench, exactly, factors, idf, ids, leaning, scores
+from seedkit import MADE_UP, Bench, exactly, factors, idf, ids, leaning, scores, shown_and_own_cosine
 
 import recollect
 
@@ -253,3 +253,9 @@ def test_a_near_repeat_is_left_out_whatever_its_punctuation_and_capitals(bench: 
     bench.add(again)
 
     assert ids(bench.ask("signing")) == [first]
+
+
+def test_cosines_are_those_of_the_model(profile: str) -> None:
+    shown, own = shown_and_own_cosine(profile)
+
+    assert shown == exactly(own)

@@ -5,12 +5,22 @@ from pathlib import Path
 import pytest
 from command import Run
 
+import recollect
+
 COUNT = 21
 
 
 @pytest.fixture
-def told(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """A store whose user marked the right answer of enough questions, each by its query or by its session."""
+def told(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """A store whose user marked the right answer of enough questions, each by its query or by its session.
+
+    Its profile trusts the cosines of a model that tells little, so that other weights are better.
+    """
+    misled = tmp_path / "misled" / "default.toml"
+    misled.parent.mkdir()
+    shipped = Path(recollect.__file__).parent / "profiles" / "default.toml"
+    misled.write_text(f'cosines = "raw"\n{shipped.read_text("utf-8")}', encoding="utf-8")
+    monkeypatch.setenv("RECOLLECT_PROFILE", str(misled))
     monkeypatch.setenv("RECOLLECT_MODEL", "hashing")
     for number in range(COUNT):
         run("add", f"The old device x{number:02d}q broke down", "--external-id", f"a{number}", "--no-embed")
