@@ -157,7 +157,7 @@ def _circles(_: Database, session: Session) -> Iterator[str]:
 
 def _moving(_: Database, session: Session) -> Iterator[str]:
     if session.value("select 1 from meta where key = 'moving'"):
-        yield "a move into this store was not finished; run the same recollect move again"
+        yield "a move into this store was not finished; run the same recollect store move again"
 
 
 SHALLOW: tuple[tuple[str, str, Look], ...] = (
